@@ -39,7 +39,7 @@ TEST_F(Run, WritesWhatPyTorchComputed) {
     const std::string name = model.substr(0, model.find(' '));
     expect("$headroom run --weights models/" + model + " --input models/" + name +
                "/x.npy --output y.npy --check --repetitions 1",
-           0, {"wrote y.npy", "nrmse", "of its bound", "auto="});
+           0, {"wrote y.npy", "of its bound", "fused: auto is "});
     const weights::NpyArray found = weights::read_npy(path_ / "y.npy");
     const weights::NpyArray wanted = weights::read_npy(path_ / "models" / name / "y.npy");
     EXPECT_EQ(found.dims, wanted.dims);
@@ -57,13 +57,13 @@ TEST_F(Run, TakesGgufFiles) {
   const std::string file = std::string(HEADROOM_TEST_DATA) + "/gguf/gpt_oss.gguf";
   expect("$headroom run --weights " + file + " --list", 0,
          {"gpt_oss.gguf: gguf, 10 tensors", "gguf       blk.1", "Q8_0  (4, 32)"});
-  expect("$headroom run --weights " + file + " --layer 1 --tokens 8 --check", 0,
-         {"nrmse", "of its bound"});
+  expect("$headroom run --weights " + file + " --layer 1 --tokens 8 --check --repetitions 1", 0,
+         {"of its bound"});
   expect("$headroom verify --weights " + file + " --layer 1 --tokens 8 --backend naive", 0,
          {"0 failed"});
   expect("$headroom run --weights " + std::string(HEADROOM_TEST_DATA) +
-             "/gguf/qwen3_packed.gguf --layer 1 --tokens 8 --check",
-         0, {"nrmse", "of its bound"});
+             "/gguf/qwen3_packed.gguf --layer 1 --tokens 8 --check --repetitions 1",
+         0, {"of its bound"});
   expect("$headroom run --weights " + file + " --layer 7", 2, {"--layer: '7' is not there"});
 }
 
@@ -71,7 +71,7 @@ TEST_F(Run, TakesEveryBackendAndFormulation) {
   const json all = json_of(
       "$headroom run --weights models/gpt2 --input models/gpt2/x.npy --output y.npy --check "
       "--backend all --repetitions 2 --json");
-  EXPECT_EQ(all["schema"], "headroom.run/1");
+  EXPECT_EQ(all["schema"], "headroom.run/2");
   EXPECT_EQ(all["weights"]["layout"], "gpt2");
   EXPECT_EQ(all["weights"]["layer"], "h.0.attn");
   EXPECT_EQ(all["shape"]["batch"], 2);
@@ -81,16 +81,52 @@ TEST_F(Run, TakesEveryBackendAndFormulation) {
     EXPECT_EQ(rival["status"], "ok") << rival;
     EXPECT_LT(rival["error"]["bound_ratio"], 1) << rival;
     EXPECT_EQ(rival["time_s"]["samples"].size(), 2U);
+    EXPECT_EQ(rival["time_s"]["processes"], (std::vector<int>{0, 1}))
+        << "a time comes from processes of its own";
+    EXPECT_EQ(rival["control"]["gflops"].size(), 2U) << "with the control beside every sample";
     EXPECT_GT(rival["packed_bytes"], 0);
     EXPECT_EQ(rival["is_output"], rival == all["rivals"][0]) << "the first one's is written";
   }
+}
+
+TEST_F(Run, WithoutACheckNothingIsTimed) {
+  const json found = json_of(
+      "$headroom run --weights models/gpt2 --tokens 5 --backend naive,xsimd --formulation split "
+      "--output y.npy --json");
+  ASSERT_EQ(found["rivals"].size(), 2U);
+  for (const json& rival : found["rivals"]) {
+    EXPECT_EQ(rival["status"], "ok") << rival;
+    EXPECT_FALSE(rival.contains("time_s")) << rival;
+    EXPECT_FALSE(rival.contains("error")) << rival;
+    EXPECT_GT(rival["packed_bytes"], 0);
+    EXPECT_EQ(rival["is_output"], rival["backend"] == "naive");
+  }
+  const Outcome text = run("$headroom run --weights models/gpt2 --tokens 5 --backend naive");
+  EXPECT_NE(text.output.find("packed, not checked"), std::string::npos) << text.output;
+  EXPECT_EQ(text.output.find("GFLOP/s"), std::string::npos) << text.output;
+  expect("$headroom run --weights models/gpt2 --tokens 5 --repetitions 3", 2,
+         {"--repetitions: without --check nothing is timed"});
+}
+
+// Of the input that was given, not of a drawn one: its error of storing is another.
+TEST_F(Run, WhatIsMeasuredIsTheInputThatWasGiven) {
+  std::vector<float> input(72);
+  for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 2);
+  write_npy("x.npy", {3, 24}, input);
+  const std::string line =
+      "$headroom run --weights models/gpt2 --backend xsimd --formulation split --dtype bf16 "
+      "--check --repetitions 1 --json ";
+  const json given = json_of(line + "--input x.npy");
+  const json drawn = json_of(line + "--tokens 3");
+  EXPECT_NE(given["rivals"][0]["storage_nrmse"], drawn["rivals"][0]["storage_nrmse"]);
 }
 
 TEST_F(Run, SaysThatTheInputIsRandom) {
   expect("$headroom run --weights models/gpt2 --tokens 5 --batch 2 --output y.npy", 0,
          {"input: random, seed 1", "B2_T5_D24_H3_bias"});
   EXPECT_EQ(weights::read_npy(path_ / "y.npy").dims, (std::vector<std::int64_t>{2, 5, 24}));
-  expect("$headroom run --weights models/gpt2 --tokens 0", 0, {"B1_T0_D24_H3_bias"});
+  expect("$headroom run --weights models/gpt2 --tokens 0 --check --output y.npy", 0,
+         {"B1_T0_D24_H3_bias", "wrote y.npy"});
 }
 
 // Each with what is its own: norms, a gate, sinks and a window, a bias by position.
@@ -98,9 +134,9 @@ TEST_F(Run, TakesAConfigurationWithoutWeights) {
   const auto run_layer = [&](const std::string& family, int layer, const std::string& id) {
     write("config.json",
           read_all(fs::path(HEADROOM_TEST_DATA) / "models" / family / "config.json"));
-    expect(
-        "$headroom run --config config.json --tokens 20 --check --layer " + std::to_string(layer),
-        0, {"weights: random, seed 1", id, " of its bound"});
+    expect("$headroom run --config config.json --tokens 20 --check --repetitions 1 --layer " +
+               std::to_string(layer),
+           0, {"weights: random, seed 1", id, "5e-06"});
   };
   run_layer("qwen3", 0, "_norm");
   run_layer("qwen3_next", 1, "_gate");
@@ -110,13 +146,15 @@ TEST_F(Run, TakesAConfigurationWithoutWeights) {
   run_layer("deepseek_v3", 1, "_latent");
   expect("$headroom run --config config.json --layer query", 2, {"--layer"});
   write("config.json", R"({"model_type": "mamba", "num_attention_heads": 4})");
-  expect("$headroom run --config config.json", 5, {"'mamba' is no family that headroom knows"});
+  expect("$headroom run --config config.json", 5, {"'mamba' is not a family that headroom knows"});
 }
 
 TEST_F(Run, TakesSequencesOfSeveralLengths) {
   write_npy("x.npy", {9, 24}, std::vector<float>(216, 0.5F));
-  expect("$headroom run --weights models/gpt2 --input x.npy --lengths 4,5 --check --output y.npy",
-         0, {"L4-5", "wrote"});
+  expect(
+      "$headroom run --weights models/gpt2 --input x.npy --lengths 4,5 --check --repetitions 1 "
+      "--output y.npy",
+      0, {"L4-5", "wrote"});
   expect("$headroom run --weights models/gpt2 --input x.npy --lengths 4,4", 2,
          {"--lengths: they are 8 tokens together, and x.npy has 9"});
 }
@@ -160,7 +198,7 @@ TEST_F(Run, WrongUsageIsRefusedWithTheWayOut) {
       {"--weights models/llama --qkv-bias",
        "--qkv-bias: the layer of --weights has no such biases"},
       {"--weights models/gpt2 --tokens 1,2", "these axes give 2"},
-      {"--weights models/gpt2 --repetitions 10001", "the limit is 10000"},
+      {"--weights models/gpt2 --check --repetitions 10001", "the limit is 10000"},
       {"--weights models/gpt2 --input models/gpt2/x.npy --tokens 6", "models/gpt2/x.npy has 7"},
       {"--weights models/gpt2 --input models/gpt2/x.npy --past 6", "what came before is not in"},
   };
@@ -211,8 +249,8 @@ TEST_F(Run, ResourcesThatAreMissingAreNamedBeforeAnythingIsComputed) {
   expect("$headroom run --weights models/gpt2 --output missing/y.npy", 4,
          {"cannot write ", "missing/y.npy: No such file"});
   expect("mkdir folder && $headroom run --weights models/gpt2 --output folder", 4,
-         {"it is there and no regular file"});
-  expect("$headroom run --weights models/gpt2 --output /dev/full", 4, {"no regular file"});
+         {"it exists and is not a regular file"});
+  expect("$headroom run --weights models/gpt2 --output /dev/full", 4, {"is not a regular file"});
 }
 
 // A gibibyte that takes no room on the disk, because nothing is written but the header.
@@ -246,14 +284,14 @@ TEST_F(Run, NumbersThatAreNoneAreWarnedOfOrRefused) {
   write("m.safetensors", text.text());
   const std::string run =
       "$headroom run --weights m.safetensors --tensor query=q --tensor key=k --tensor value=v "
-      "--heads 2 --tokens 3 --check --output y.npy";
+      "--heads 2 --tokens 3 --check --repetitions 1 --output y.npy";
   expect(run, 0, {"warning: m.safetensors: tensor 'v': the value at (1, 2) is NaN"});
   expect(run + " --strict", 3, {"the value at (1, 2) is NaN; --strict refuses it"});
   std::vector<float> input(48, 1);
   input[30] = std::numeric_limits<float>::infinity();
   write_npy("x.npy", {2, 24}, input);
   const std::string odd = "$headroom run --weights models/gpt2 --input x.npy";
-  expect(odd, 0, {"x.npy: 1 values are no finite numbers, the first at (1, 6)"});
+  expect(odd, 0, {"x.npy: 1 values are not finite, the first at (1, 6)"});
   expect(odd + " --strict", 3, {"--strict refuses it"});
 }
 

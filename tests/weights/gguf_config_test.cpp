@@ -286,7 +286,7 @@ TEST_F(GgufConfig, FactorsAreDivisorsOfTheirPairs) {
   expect_refused<FileError>(layer({1, 0}), "tensor 'rope_freqs.weight'");
   expect_refused<FileError>(layer({1, NAN}), "one of its values is not above 0");
   expect_refused<FileError>(layer({}), "a list of numbers is expected");
-  expect_refused<Unsupported>(layer({1, 8}, "yarn"), "stands beside rope.scaling.type");
+  expect_refused<Unsupported>(layer({1, 8}, "yarn"), "is given beside rope.scaling.type");
 }
 
 TEST_F(GgufConfig, AHeadThatOnlyClaimsToBeWideHasNoDivisors) {

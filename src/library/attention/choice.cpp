@@ -121,7 +121,7 @@ void ask_file_for_kernels(TuningSource& source, const std::vector<std::string>& 
   }
   if (!why_not.empty()) {
     choice.warning =
-        fmt::format("the kernels of {} are not used: {}; write it anew with headroom tune",
+        fmt::format("the kernels of {} are not used: {}; write it again with headroom tune",
                     source.path(), why_not);
     return;
   }

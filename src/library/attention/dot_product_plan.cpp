@@ -54,7 +54,8 @@ void check_cache_storage(const ScoreRule& rule, const AttentionOptions& options)
   const Numbers numbers = numbers_of(options);
   if (numbers.cache == Storage::q8 && !rule.causal) {
     throw Unsupported(
-        "attention: cache_dtype q8 goes by positions, a query sees its own block of keys as it is "
+        "attention: cache_dtype q8 depends on positions, a query sees its own block of keys as it "
+        "is "
         "and earlier ones rounded; it must be causal");
   }
   if (numbers.cache == Storage::f32) {

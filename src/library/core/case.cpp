@@ -208,7 +208,7 @@ std::optional<std::string> declines_cache(const LayerConfig& config, Storage sto
   if (config.is_latent()) return "a cache of latents is stored as x and y are";
   if (storage != Storage::q8) return std::nullopt;
   if (config.d_memory > 0)
-    return "tokens of a second input have no order, and q8 goes by positions";
+    return "tokens of a second input have no order, and q8 depends on positions";
   if (!config.causal) {
     return "a row would see keys of later blocks, and of q8 it sees its own block as it is and "
            "earlier ones rounded; the layer must be causal";

@@ -38,7 +38,6 @@ struct BasicBlockedView {
 };
 
 using BlockedView = BasicBlockedView<float>;
-using ConstBlockedView = BasicBlockedView<const float>;
 
 /// The same of floats or of Bf16.
 struct AnyBlockedView {

@@ -114,62 +114,6 @@ void StreamingAttention::make_heads(const Executor& executor, std::int64_t token
   executor.run(slots, zero);
 }
 
-void PackedStore::copy(std::int64_t sequence, const KeyValueStore& from, std::int64_t of,
-                       std::int64_t tokens) {
-  const auto& other = static_cast<const PackedStore&>(from);
-  const bool rounds = rounded.bytes() > 0;
-  const std::int64_t count = round_up(tokens, rounds ? kCacheBlock : panel);
-  for (std::int64_t head = 0; head < key_heads; ++head) {
-    const std::int64_t to = (sequence * key_heads + head) * capacity;
-    const std::int64_t at = (of * key_heads + head) * other.capacity;
-    if (rounds) {
-      rounded.copy(to, other.rounded, at, count);
-      heads.copy(to / capacity * kCacheBlock, other.heads, at / other.capacity * kCacheBlock,
-                 kCacheBlock);
-    } else if (row_bytes == 0) {
-      heads.copy(to, other.heads, at, count);
-    } else {
-      std::memcpy(reinterpret_cast<char*>(rows.data()) + to * row_bytes,
-                  reinterpret_cast<const char*>(other.rows.data()) + at * row_bytes,
-                  static_cast<std::size_t>(tokens * row_bytes));
-    }
-  }
-}
-
-std::unique_ptr<PackedStore> StreamingAttention::make_store(const Executor& executor,
-                                                            std::int64_t sequences,
-                                                            std::int64_t capacity) const {
-  auto store = std::make_unique<PackedStore>();
-  store->capacity = round_up(capacity, rounds_ ? kCacheBlock : panel_);
-  store->key_heads = shape_.key_heads();
-  store->panel = panel_;
-  const std::int64_t pairs = sequences * shape_.key_heads();
-  if (shape_.values_in_keys()) {
-    store->rows = stored_buffer(dtype_, pairs * store->capacity * shape_.head_dim());
-    store->row_bytes = bytes_of(dtype_, shape_.head_dim());
-  } else {
-    const std::int64_t keys = rounds_ ? kCacheBlock : store->capacity;
-    store->heads = PackedHeads(*kernels_, dtype_, shape_.head_dim(), shape_.head_value_dim(),
-                               pairs * keys, !rounds_);
-    if (rounds_) {
-      store->rounded = RoundedHeads(*kernels_, order_, shape_.head_dim(), shape_.head_value_dim(),
-                                    pairs * store->capacity);
-    }
-    auto zero = [&](std::int64_t pair, int) {
-      store->heads.zero(pair * keys, keys);
-      if (rounds_) store->rounded.zero(pair * store->capacity, store->capacity);
-    };
-    executor.run(pairs, zero);
-  }
-  store->preparation = HeadPreparation(shape_, capacity, kernels_->normalise_rows);
-  // Threads share the segments of a head only where heads are few.
-  if (executor.slots() > 1 && capacity > kSegment) {
-    store->states =
-        AlignedBuffer(std::min(pairs, kManyHeads * executor.slots()) * states_of_head(capacity));
-  }
-  return store;
-}
-
 // Of the heads of a group, or of a few rows of a smaller one.
 std::int64_t StreamingAttention::tiles_of_step() const {
   return divide_up(group_, kernels_->tile_rows);

@@ -91,8 +91,8 @@ void GitRepository::add_tree(const std::string& commit, const fs::path& folder) 
   remove_tree(folder);
   if (ask({"worktree", "add", "--detach", "--force", "--quiet", folder.string(), commit}).code !=
       0) {
-    throw std::runtime_error(fmt::format("git makes no worktree {} of {}: {}", shown_path(folder),
-                                         commit, last_line_of(log_)));
+    throw std::runtime_error(fmt::format("git cannot make a worktree {} of {}: {}",
+                                         shown_path(folder), commit, last_line_of(log_)));
   }
 }
 

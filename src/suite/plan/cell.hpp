@@ -12,6 +12,7 @@
 #include "core/element/layer_numbers.hpp"
 #include "headroom/attention.hpp"
 #include "headroom/unit.hpp"
+#include "headroom/weights.hpp"
 
 namespace headroom::plan {
 
@@ -51,6 +52,7 @@ struct Group {
   Case shape;
   std::vector<Cell> cells;                               ///< that store the same
   std::shared_ptr<const UserWeights> weights = nullptr;  ///< null: drawn ones
+  std::shared_ptr<const Matrix> input = nullptr;         ///< null: a drawn x
 
   /// What the cells store, in f32.
   Numbers stored() const { return cells.empty() ? Numbers{} : cells.front().numbers.as_stored(); }

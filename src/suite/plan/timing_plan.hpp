@@ -33,7 +33,7 @@ inline constexpr int kMinRepetitions = static_cast<int>(statistics::kLeastSample
 inline constexpr double kSlowSeconds = 9;
 
 /// The most samples of a cell that anybody may ask for.
-inline constexpr std::int64_t kMaxRepetitions = 10'000;
+inline constexpr int kMaxRepetitions = 10'000;
 
 /// The least number of processes that samples come from, if there are as many samples: fewer say
 /// nothing of the spread between launches.

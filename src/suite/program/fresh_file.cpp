@@ -38,7 +38,7 @@ FreshFile::FreshFile(const fs::path& path) : path_(place_of(path)) {
   std::error_code error;
   const fs::file_status status = fs::status(path_, error);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    fail_at(path_, "it is there and no regular file");
+    fail_at(path_, "it exists and is not a regular file");
   }
   fresh_ = (path_.parent_path() / fmt::format(".{}.XXXXXX", path_.filename().string())).string();
   handle_ = ::mkostemp(fresh_.data(), O_CLOEXEC);

@@ -124,6 +124,11 @@ double parse_with_unit(std::string_view option, std::string_view text,
   fail(option, text, fmt::format("is not understood; give a positive amount such as {}", examples));
 }
 
+int at_most(std::string_view option, std::int64_t count, int most) {
+  if (count <= most) return static_cast<int>(count);
+  throw InvalidArgument(fmt::format("{}: {} is too many; the limit is {}", option, count, most));
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parse_numbers(std::string_view option, std::string_view text,
@@ -147,6 +152,22 @@ std::int64_t parse_number(std::string_view option, std::string_view text, std::i
   if (!rest.empty()) fail(option, text, otherwise);
   check_least(option, text, value, least);
   return value;
+}
+
+std::vector<int> parse_counts(std::string_view option, std::string_view text, int most) {
+  std::vector<int> counts;
+  for (const std::int64_t count : parse_numbers(option, text)) {
+    counts.push_back(at_most(option, count, most));
+  }
+  return counts;
+}
+
+int parse_count(std::string_view option, std::string_view text, int most) {
+  return at_most(option, parse_number(option, text), most);
+}
+
+std::uint64_t parse_seed(std::string_view text) {
+  return static_cast<std::uint64_t>(parse_number("--seed", text, 0));
 }
 
 double parse_real(std::string_view option, std::string_view text) {

@@ -21,6 +21,13 @@ std::vector<std::int64_t> parse_numbers(std::string_view option, std::string_vie
 /// One whole number. @throws InvalidArgument as above.
 std::int64_t parse_number(std::string_view option, std::string_view text, std::int64_t least = 1);
 
+/// From 1 to `most`. @throws InvalidArgument as above, and for larger ones.
+std::vector<int> parse_counts(std::string_view option, std::string_view text, int most);
+int parse_count(std::string_view option, std::string_view text, int most);
+
+/// That of `--seed`, from 0. @throws InvalidArgument as above.
+std::uint64_t parse_seed(std::string_view text);
+
 /// A finite decimal number. @throws InvalidArgument for anything else.
 double parse_real(std::string_view option, std::string_view text);
 

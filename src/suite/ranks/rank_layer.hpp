@@ -37,7 +37,6 @@ class RankLayer {
   double fill_seconds() const { return fill_seconds_; }
 
  private:
-  void receive_inputs(const measure::Problem* problem);
   void fill(const Matrix& past, std::int64_t fill_tokens);
 
   MPI_Comm ranks_;

@@ -126,7 +126,7 @@ ordered_json to_json(const CellResult& result) {
   line["unit"] = result.unit;
   line["cache"] = to_string(result.cache);
   line["shape"] = to_json(result.shape);
-  if (result.status == Status::ok) add_times(result, line);
+  if (result.has_time() && !result.time.samples.empty()) add_times(result, line);
   if (result.costs) add_costs(*result.costs, line);
   if (result.cached) {
     line["key_value_cache"] = {{"bytes", result.cached->bytes},

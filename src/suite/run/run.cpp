@@ -10,18 +10,15 @@
 #include "core/placed_matrix.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
-#include "headroom/initialise.hpp"
 #include "machine/memory.hpp"
-#include "machine/meters/timing.hpp"
 #include "measure/group/cell_layer.hpp"
+#include "measure/group/cell_result.hpp"
 #include "measure/group/check.hpp"
-#include "measure/group/outlier_data.hpp"
+#include "measure/runner.hpp"
 #include "plan/admission.hpp"
 #include "plan/estimate.hpp"
 #include "plan/expand.hpp"
 #include "plan/user_weights.hpp"
-#include "processor/cores.hpp"
-#include "reference/oracle_cost.hpp"
 #include "weights/npy.hpp"
 
 namespace headroom::run {
@@ -102,8 +99,7 @@ std::string odd_values(ConstMatrixView matrix) {
       if (count++ == 0) first = fmt::format("({}, {})", row, col);
     }
   }
-  return count == 0 ? ""
-                    : fmt::format("{} values are no finite numbers, the first at {}", count, first);
+  return count == 0 ? "" : fmt::format("{} values are not finite, the first at {}", count, first);
 }
 
 // A file whose header says what the layer takes. Its values are read once it is known that they fit
@@ -116,18 +112,20 @@ struct InputFile {
   weights::NpyHeader header;
 };
 
-Matrix take_input(const RunRequest& request, const InputFile* input, plan::Plan& plan) {
-  const Case& shape = plan.groups.front().shape;
-  if (input == nullptr) return gaussian_input(shape.rows(), shape, request.seed + 1);
+// Null without a file: then it is drawn.
+std::shared_ptr<const Matrix> take_input(const RunRequest& request, const InputFile* input,
+                                         plan::Plan& plan) {
+  if (input == nullptr) return nullptr;
   weights::NpyArray array = weights::read_npy(input->bytes);
   if (array.dims != input->header.dims) {
     input->bytes.fail(0, "the header has changed since it was read first", "run it again");
   }
-  Matrix x;
-  x.rows = shape.rows();
-  x.cols = shape.d_in;
-  x.values = std::move(array.values);
-  const std::string odd = odd_values(x.view());
+  const Case& shape = plan.groups.front().shape;
+  auto x = std::make_shared<Matrix>();
+  x->rows = shape.rows();
+  x->cols = shape.d_in;
+  x->values = std::move(array.values);
+  const std::string odd = odd_values(x->view());
   if (odd.empty()) return x;
   const std::string text = fmt::format("{}: {}", request.input->string(), odd);
   if (request.axes.strict) throw FileError(text + "; --strict refuses it; leave it out to go on");
@@ -135,118 +133,114 @@ Matrix take_input(const RunRequest& request, const InputFile* input, plan::Plan&
   return x;
 }
 
-measure::Problem problem_of(const RunRequest& request, const plan::Group& group, Matrix x) {
-  measure::Problem problem{group.shape,
-                           group.weights != nullptr
-                               ? plan::load_user_weights(*group.weights, group.shape)
-                               : gaussian_weights(group.shape, request.seed),
-                           std::move(x),
-                           {},
-                           reference::Data::adversarial};
-  const Case& shape = group.shape;
-  if (shape.past > 0)
-    problem.past = gaussian_past(shape.batch * shape.past, shape, request.seed + 1);
-  measure::add_outliers(problem);
-  if (!request.check || shape.rows() == 0) return problem;
-  std::vector<Numbers> rivals;
-  for (const plan::Cell& cell : group.cells) rivals.push_back(cell.numbers);
-  measure::expect_result(problem, request.seed, plan::kCheckFlops, rivals);
-  return problem;
-}
-
-// NaN in the weights or the input is the user's own; out of numbers it is the layer's.
-bool all_numbers(const measure::Problem& problem, const plan::UserWeights* weights) {
-  return (weights == nullptr || weights->survey.warnings.empty()) &&
-         odd_values(problem.x.view()).empty();
-}
-
-class Rival {
+// Computes results in this process, and writes the first good one.
+class Results {
  public:
-  Rival(PreparedRun& run, const RunRequest& request, const plan::Cell& cell)
-      : run_(run), request_(request), y_(shape().rows(), shape().output_width()) {
-    outcome_.cell = cell;
-  }
+  explicit Results(PreparedRun& run)
+      : run_(run),
+        problem_(run.checks ? measure::make_problem(run.group(), run.settings.seed,
+                                                    reference::Data::standard, plan::kCheckFlops)
+                            : measure::make_inputs(run.group(), run.settings.seed,
+                                                   reference::Data::standard)),
+        y_(problem_.shape.rows(), problem_.shape.output_width()) {}
 
-  RivalOutcome go(const std::function<bool()>& stopped) {
-    if (outcome_.cell.unsupported) {
-      end(record::Status::unsupported, outcome_.cell.skip_reason);
-      return std::move(outcome_);
-    }
+  /// @return whether the result was written
+  bool compute(record::CellResult& result) {
     try {
-      measure::LocalLayer layer(run_.problem, outcome_.cell.options());
-      outcome_.costs = layer.costs();
-      outcome_.options = layer.options();
-      compute(layer);
-      if (outcome_.status == record::Status::ok) time(layer, stopped);
+      measure::LocalLayer layer(problem_, result.cell.options());
+      result.costs = layer.costs();
+      result.threads = layer.options().threads;
+      forward(layer, result);
     } catch (const Unsupported& error) {
-      end(record::Status::unsupported, error.what());
+      end(result, record::Status::unsupported, error.what());
     } catch (const Unavailable& error) {
-      end(record::Status::unsupported, error.what());
+      end(result, record::Status::unsupported, error.what());
     }
-    return std::move(outcome_);
+    return result.status == record::Status::ok && write();
   }
 
  private:
-  const Case& shape() const { return run_.problem.shape; }
-
-  void end(record::Status status, std::string reason) {
-    outcome_.status = status;
-    outcome_.reason = std::move(reason);
+  static void end(record::CellResult& result, record::Status status, std::string reason) {
+    result.status = status;
+    result.reason = std::move(reason);
   }
 
-  void compute(measure::CellLayer& layer) {
-    if (request_.check && shape().rows() > 0) {
-      outcome_.error =
-          measure::run_and_compare(layer, run_.problem, run_.problem.x.view(), y_.view())
-              .comparison;
-      if (!outcome_.error->passed) {
-        end(record::Status::failed, "wrong result: " + outcome_.error->reason);
+  // NaN in the weights or the input is the user's own; out of numbers it is the layer's.
+  bool all_numbers() const {
+    const plan::UserWeights* weights = run_.group().weights.get();
+    return (weights == nullptr || weights->survey.warnings.empty()) &&
+           odd_values(problem_.x.view()).empty();
+  }
+
+  void forward(measure::CellLayer& layer, record::CellResult& result) {
+    if (run_.checks) {
+      result.error =
+          measure::run_and_compare(layer, problem_, problem_.x.view(), y_.view()).comparison;
+      if (!result.error->passed) {
+        end(result, record::Status::failed, "wrong result: " + result.error->reason);
+        return;
       }
     } else {
-      layer.forward(run_.problem.x.view(), y_.view());
+      layer.forward(problem_.x.view(), y_.view());
       layer.give(y_.view());
     }
     const std::string odd = odd_values(y_.view());
-    if (outcome_.status == record::Status::ok && !odd.empty() &&
-        all_numbers(run_.problem, run_.weights())) {
-      end(record::Status::failed, "of finite numbers it made others: " + odd);
-    }
-    if (outcome_.status == record::Status::ok) write();
+    if (odd.empty() || !all_numbers()) return;
+    end(result, record::Status::failed, "it turned finite numbers into others: " + odd);
   }
 
-  void write() {
-    if (run_.output == nullptr) return;
+  bool write() {
+    if (run_.output == nullptr) return false;
     std::vector<std::int64_t> dims = run_.dims;
-    dims.push_back(shape().output_width());
+    dims.push_back(problem_.shape.output_width());
     const ConstMatrixView y = y_.view();
     run_.output->write(weights::npy_header(dims));
     run_.output->write({reinterpret_cast<const char*>(y.data),
                         static_cast<std::size_t>(y.rows * y.cols) * sizeof(float)});
     run_.output->commit();
     run_.output.reset();
-    outcome_.wrote = true;
-  }
-
-  void time(measure::CellLayer& layer, const std::function<bool()>& stopped) {
-    if (shape().rows() == 0) return;
-    const PlacedMatrix x(run_.problem.x.view());
-    machine::TimedTask task;
-    task.name = outcome_.cell.id;
-    task.run = [&] { layer.forward(x.view(), y_.view()); };
-    task.repetitions = request_.repetitions;
-    machine::time_interleaved(
-        {task},
-        [&](std::size_t, const machine::TimedSamples& samples) {
-          outcome_.time = record::summarise(samples.seconds, {}, request_.seed);
-        },
-        stopped);
+    return true;
   }
 
   PreparedRun& run_;
-  const RunRequest& request_;
+  const measure::Problem problem_;
   PlacedMatrix y_;
-  RivalOutcome outcome_;
 };
+
+RunOutcome compute_all(PreparedRun& run, measure::Observer& observer) {
+  Results results(run);
+  RunOutcome outcome;
+  for (const plan::Cell& cell : run.group().cells) {
+    if (observer.stopped()) break;
+    record::CellResult& result = outcome.results.emplace_back(
+        measure::blank_result(run.group(), cell, run.settings.timing, plan::Estimator()));
+    if (cell.unsupported) {
+      result.status = record::Status::unsupported;
+      result.reason = cell.skip_reason;
+    } else if (results.compute(result)) {
+      outcome.wrote = true;
+      outcome.writer = outcome.results.size() - 1;
+    }
+  }
+  return outcome;
+}
+
+// Nothing runs in this process until the last sample is taken: the processes of the samples are
+// forked from it, and a fork takes no threads along.
+RunOutcome measure_all(PreparedRun& run, measure::Observer& observer) {
+  RunOutcome outcome;
+  outcome.results = measure::run_plan(run.plan, run.settings, observer);
+  std::sort(outcome.results.begin(), outcome.results.end(),
+            [](const auto& a, const auto& b) { return a.cell.order < b.cell.order; });
+  if (run.output == nullptr || observer.stopped()) return outcome;
+  Results results(run);
+  for (std::size_t i = 0; i < outcome.results.size() && !outcome.wrote; ++i) {
+    if (outcome.results[i].status != record::Status::ok) continue;
+    outcome.wrote = results.compute(outcome.results[i]);
+    outcome.writer = i;
+  }
+  return outcome;
+}
 
 }  // namespace
 
@@ -267,19 +261,18 @@ PreparedRun prepare_run(const RunRequest& request) {
     if (shape.lengths.empty() && shape.batch > 1) run.dims = {shape.batch, shape.tokens};
   }
   if (input) require_width(*request.input, input->header, shape);
-  require_memory(run.group(), machine::usable_memory(request.max_memory));
-  run.problem =
-      problem_of(request, run.group(), take_input(request, input ? &*input : nullptr, run.plan));
+  run.settings = measure::settings_for(run.plan.target, request.limits_of);
+  run.settings.seed = request.seed;
+  run.settings.memory_limit = machine::usable_memory(request.max_memory);
+  if (request.repetitions) run.settings.timing.repetitions = *request.repetitions;
+  run.checks = request.check && shape.rows() > 0;
+  require_memory(run.group(), run.settings.memory_limit);
+  run.plan.groups.front().input = take_input(request, input ? &*input : nullptr, run.plan);
   return run;
 }
 
-void run_rivals(PreparedRun& run, const RunRequest& request,
-                const std::function<void(const RivalOutcome&)>& done,
-                const std::function<bool()>& stopped) {
-  for (const plan::Cell& cell : run.group().cells) {
-    if (stopped()) return;
-    done(Rival(run, request, cell).go(stopped));
-  }
+RunOutcome run_rivals(PreparedRun& run, measure::Observer& observer) {
+  return run.checks ? measure_all(run, observer) : compute_all(run, observer);
 }
 
 }  // namespace headroom::run

@@ -1,21 +1,21 @@
 // A user's own input through a layer of their own weights, or of a model's sizes and rules.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "headroom/attention.hpp"
-#include "measure/group/problem.hpp"
+#include "machine/meters/peak.hpp"
+#include "measure/observer.hpp"
+#include "measure/settings.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
 #include "program/fresh_file.hpp"
 #include "record/result.hpp"
-#include "reference/comparator.hpp"
 
 namespace headroom::run {
 
@@ -23,46 +23,39 @@ struct RunRequest {
   plan::Axes axes;
   std::optional<std::filesystem::path> input;   ///< without one, it is random
   std::optional<std::filesystem::path> output;  ///< without one, the result is dropped
-  bool check = false;                           ///< against the oracle
-  int repetitions = 9;
+  bool check = false;                           ///< against the oracle, and with that the time
+  std::optional<int> repetitions;               ///< samples of the time
   std::uint64_t seed = 1;  ///< of random weights and input, and of the rows that are checked
   std::optional<std::int64_t> max_memory;
+  machine::LimitKernelsOf limits_of = nullptr;  ///< what runs beside each sample; may be null
 };
 
 /// Input, weights and the rivals, all found to fit together.
 struct PreparedRun {
   plan::Plan plan;  ///< one group
-  measure::Problem problem;
+  measure::Settings settings;
+  bool checks = false;  ///< whether results are checked and timed: asked for, and there is a row
   std::vector<std::int64_t> dims;  ///< of the input as it was, but for its last one
   std::unique_ptr<FreshFile> output;
 
   const plan::Group& group() const { return plan.groups.front(); }
-  /// Null for random ones.
-  const plan::UserWeights* weights() const { return group().weights.get(); }
 };
 
 /// @throws FileError for a bad input or bad weights; InvalidArgument for axes that do not fit them;
 ///         ResourceError if a rival does not fit into memory, or the output cannot be written.
 PreparedRun prepare_run(const RunRequest& request);
 
-/// What one rival did.
-struct RivalOutcome {
-  plan::Cell cell;
-  record::Status status = record::Status::ok;
-  std::string reason;  ///< for every status but `ok`
-  record::TimeSummary time;
-  AttentionCosts costs;
-  AttentionOptions options;                    ///< as they took effect
-  std::optional<reference::Comparison> error;  ///< with `check`
-  bool wrote = false;                          ///< its result is the output
+struct RunOutcome {
+  /// By the order of the rivals; fewer than all if the observer stopped it. Without samples and
+  /// errors if nothing was checked.
+  std::vector<record::CellResult> results;
+  bool wrote = false;      ///< the output
+  std::size_t writer = 0;  ///< whose result the output then is
 };
 
-/// Runs one rival after the other: once for its result, which is looked at and, with `check`,
-/// compared; then for its time. The first result that is good becomes the output.
-/// @param done gets each outcome as it is there
-/// @param stopped asked between rivals and samples
-void run_rivals(PreparedRun& run, const RunRequest& request,
-                const std::function<void(const RivalOutcome&)>& done,
-                const std::function<bool()>& stopped);
+/// Without checks, each rival computes once, in this process. With them, they are measured as the
+/// cells of a sweep are; then the output is computed here, and compared before it is written. The
+/// first result that is good becomes the output.
+RunOutcome run_rivals(PreparedRun& run, measure::Observer& observer);
 
 }  // namespace headroom::run

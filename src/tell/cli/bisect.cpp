@@ -45,23 +45,22 @@ int run(const BisectOptions& options) {
 }  // namespace
 
 Command add_bisect(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("bisect", "which commit made cells slower: builds and measures in turn");
+  CLI::App* command = app.add_subcommand(
+      "bisect", "find the commit that made cells slower: builds and measures in turn");
   const auto options = std::make_shared<BisectOptions>();
   add_place(*command, "GOOD", options->good, "commit where the cells were faster")->required();
   add_place(*command, "BAD", options->bad, "later commit where they are slower")->required();
   add_place(*command, "AXES", options->axes,
             "after --: the cells and how to measure them, as options of headroom sweep");
   add_value(*command, "--repository", options->repository, "FOLDER",
-            "the program's git repository (default: this folder); its checkout is not touched");
+            "git repository of the program (default: this folder); its checkout is left alone");
   add_value(
       *command, "--work", options->work, "FOLDER",
-      "where commits are built and all that was found is kept; the same command goes on there "
-      "(default headroom-bisect)");
+      "folder for builds and findings; the same command resumes from it (default headroom-bisect)");
   add_value(*command, "--build", options->build, "COMMAND",
-            "builds a commit, by a shell in its folder (default: the preset native)");
+            "shell command that builds a commit, run in its folder (default: the preset native)");
   add_value(*command, "--program", options->program, "PATH",
-            "the program that it leaves, from there on (default build/headroom)");
+            "program that the build leaves in that folder (default build/headroom)");
   add_value(*command, "--threshold", options->threshold, "PERCENT",
             "smallest difference that matters (default 3%)");
   add_examples(

@@ -76,8 +76,9 @@ Command add_collect(CLI::App& app) {
       ->required();
   command->add_flag("--without-peers", options->without_peers,
                     "leave out the cells of other libraries, which are never ranked among ours");
-  command->add_flag("--dry-run", options->dry_run,
-                    "say what would be taken, what would be left out and why, and write nothing");
+  command->add_flag(
+      "--dry-run", options->dry_run,
+      "list what would be collected, and what would be left out and why; write nothing");
   add_examples(*command,
                "  headroom collect headroom-results --into store --dry-run\n"
                "  headroom collect laptop server --into store");

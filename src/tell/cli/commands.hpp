@@ -52,7 +52,7 @@ Command add_explain(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_export(CLI::App& app);
 Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_report(CLI::App& app);
-Command add_run(CLI::App& app);
+Command add_run(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_trend(CLI::App& app);
 Command add_tune(CLI::App& app, machine::LimitKernelsOf limits_of);
 

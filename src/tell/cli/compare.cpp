@@ -113,13 +113,13 @@ Command add_compare(CLI::App& app) {
   command->add_flag("--fail-on-regression", options->fail_on_regression,
                     "exit with 1 if a cell became slower or broke");
   add_value(*command, "--gate", options->gate, "linkable|all",
-            "whose regressions count: linkable, without backends that nobody would link "
-            "(default), or all");
+            "which regressions count: linkable (default), which leaves out backends that nobody "
+            "would link, or all");
   add_value(*command, "--base-program", options->base_program, "PROGRAM",
-            "the program that measured BASE: what is about to fail is measured again, by "
-            "both in turns, and fails only if it is seen again");
+            "program that measured BASE: what is about to fail is measured again by both programs "
+            "in turn, and fails only if it recurs");
   add_value(*command, "--new-program", options->next_program, "PROGRAM",
-            "the program that measured NEW");
+            "program that measured NEW");
   command->add_flag("--json", options->json, "print JSON");
   add_value(*command, "--page", options->page, "FILE",
             "also write a page with a picture of every cell");

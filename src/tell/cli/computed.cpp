@@ -4,6 +4,7 @@
 
 #include "cli/line/output.hpp"
 #include "program/numbers.hpp"
+#include "program/signals.hpp"
 
 namespace headroom::cli {
 
@@ -26,6 +27,16 @@ ExitCode Computed::exit_code() const {
                                 counted(skipped_ + unsupported_, "cell"), unsupported_, skipped_,
                                 skipped_ > 0 ? skip_ : refusal_));
   return skipped_ > 0 ? kNoResource : kNotAvailable;
+}
+
+int end_of(const std::vector<record::CellResult>& results, bool is_part) {
+  if (stop_signal() != 0) return kSignalBase + stop_signal();
+  Computed computed;
+  for (const record::CellResult& result : results) {
+    if (record::is_broken(result.status)) return kCheckFailed;
+    computed.add(result.status, result.shape.rows(), result.cell.id, result.reason);
+  }
+  return is_part ? kDone : computed.exit_code();
 }
 
 }  // namespace headroom::cli

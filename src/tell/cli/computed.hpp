@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "program/exit_code.hpp"
 #include "record/result.hpp"
@@ -26,5 +27,10 @@ class Computed {
   std::size_t computed_ = 0, skipped_ = 0, unsupported_ = 0;
   std::string skip_, refusal_;  // the first of each
 };
+
+/// How a command ends whose cells these are: the signal that stopped it, `kCheckFailed` if one is
+/// broken, or as `Computed`.
+/// @param is_part others may have what these lack, so that nothing computed is no error
+int end_of(const std::vector<record::CellResult>& results, bool is_part = false);
 
 }  // namespace headroom::cli

@@ -116,15 +116,16 @@ Command add_explain(CLI::App& app, machine::LimitKernelsOf limits_of) {
   const auto options = std::make_shared<ExplainOptions>();
   add_place(*command, "EXAMPLE", options->example,
             "an example (default: list them, or split with --input or --weights)");
-  add_value(*command, "--input", options->input, "FILE",
-            "your own numbers: a text table, on each line a word and its numbers, or a .npy file");
+  add_value(
+      *command, "--input", options->input, "FILE",
+      "your own numbers: a text table with a word and its numbers on each line, or a .npy file");
   add_value(
       *command, "--heads", options->heads, "N",
       "number of heads; divides the width. With --weights, where config.json does not say it");
   add_value(*command, "--seed", options->seed, "N",
             "seed of the weights (default: the textbook's)");
   add_value(*command, "--page", options->page, "FILE",
-            "file for the lesson as one page; times wrapper and split for it");
+            "write the lesson as one page, with times of wrapper and split");
   command->add_flag("--json", options->json, "print JSON, with every number");
   options->axes.add_to(*command, plan::AxesOptions::Which::weights);
   add_examples(*command,

@@ -231,9 +231,9 @@ Command add_info(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank run
   command->add_flag("--measure", options->measure,
                     "measure the FMA peak, its clock, the rate of register tiles and the read "
                     "bandwidth (takes some seconds)");
-  add_value(*command, "--ranks", options->ranks, "N",
-            "the processes that mpirun -n started; with --measure also the link between "
-            "them");
+  add_value(
+      *command, "--ranks", options->ranks, "N",
+      "number of processes that mpirun -n started; with --measure, also the link between them");
   add_examples(*command,
                "  headroom info\n"
                "  headroom info --measure         also the limits of this machine: some seconds\n"

@@ -47,7 +47,7 @@ std::vector<std::string> names_of(const plan::Axis<plan::BackendChoice>& axis) {
   std::vector<std::string> names;
   for (const plan::BackendChoice& each : axis.values()) names.push_back(each.name);
   if (std::find(names.begin(), names.end(), kAuto) == names.end()) return names;
-  throw InvalidArgument("--backend: auto is what pick answers for; name other backends");
+  throw InvalidArgument("--backend: auto follows what pick chooses; name other backends");
 }
 
 double parse_error(const std::string& text) {
@@ -187,7 +187,7 @@ void check_store_options(const PickOptions& options) {
   if (option == nullptr) return;
   if (options.machine && options.leave_one_out) {
     throw InvalidArgument(
-        "--machine and --leave-one-out: one asks a machine, the other all; give one");
+        "--machine and --leave-one-out: one is about a machine, the other about all; give one");
   }
   if (!options.from) {
     throw InvalidArgument(fmt::format("{}: needs a store; give one with --from STORE", option));
@@ -260,10 +260,10 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   add_value(*command, "--from", options->from, "DIR",
             "results folder or store to pick from (default: measure now)");
   add_value(*command, "--machine", options->machine, "NAME",
-            "machine of the store to ask (default: this one, else the nearest)");
+            "machine of the store to pick for (default: this one, or the nearest)");
   command->add_flag("--leave-one-out", options->leave_one_out,
-                    "of each machine of the store: what the nearest other one would have chosen, "
-                    "and how much that loses");
+                    "for each machine of the store, what the nearest other one would have chosen, "
+                    "and how much that would lose");
   add_value(*command, "--emit", options->emit, "text|cmake|json",
             "text (default), cmake (a file to include) or json (a tuning file)");
   add_value(*command, "--output", options->output, "FILE",
@@ -273,8 +273,8 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   add_value(*command, "--max-packed-bytes", options->max_packed_bytes, "SIZE",
             "maximum size of packed weights, such as 64MiB");
   add_value(*command, "--max-error", options->max_error, "NUMBER",
-            "largest nrmse of what is picked, such as 1e-4; chooses among precisions "
-            "(default: those that are as accurate as f32)");
+            "largest nrmse allowed, such as 1e-4; chooses among precisions (default: those as "
+            "accurate as f32)");
   add_value(*command, "--budget", options->budget, "TIME",
             "time for measuring, such as 90s (default: 90s per shape)");
   add_examples(*command,

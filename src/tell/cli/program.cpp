@@ -98,7 +98,7 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
                                       add_export(app),
                                       add_pick(app, limits_of),
                                       add_report(app),
-                                      add_run(app),
+                                      add_run(app, limits_of),
                                       add_tune(app, limits_of),
                                       add_explain(app, limits_of)};
   for (const Command& command : commands) command.app->group("Commands");

@@ -107,10 +107,9 @@ int run(const ReportOptions& options) {
 }  // namespace
 
 Command add_report(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("report",
-                         "turn a results folder, or those of several machines and versions, into a "
-                         "page with charts and tables");
+  CLI::App* command = app.add_subcommand(
+      "report",
+      "turn results of one or several machines and versions into a page with charts and tables");
   const auto options = std::make_shared<ReportOptions>();
   add_place(*command, "DIR", options->folders,
             "results folder, or a store of them (MACHINE/VERSION/); of several also NAME=DIR, "

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/computed.hpp"
 #include "cli/line/output.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "json/shape_json.hpp"
+#include "measure/progress.hpp"
 #include "plan/axes_options.hpp"
 #include "plan/timing_plan.hpp"
 #include "program/exit_code.hpp"
@@ -19,7 +21,7 @@
 #include "program/signals.hpp"
 #include "record/environment.hpp"
 #include "record/result.hpp"
-#include "reference/comparator.hpp"
+#include "show/results_table.hpp"
 #include "show/weights_list.hpp"
 #include "show/weights_words.hpp"
 
@@ -27,8 +29,8 @@ namespace headroom::cli {
 namespace {
 
 using nlohmann::ordered_json;
+using record::CellResult;
 using record::Status;
-using run::RivalOutcome;
 
 struct RunOptions {
   plan::AxesOptions axes;
@@ -38,7 +40,7 @@ struct RunOptions {
   bool json = false;
 };
 
-run::RunRequest request_of(const RunOptions& options) {
+run::RunRequest request_of(const RunOptions& options, machine::LimitKernelsOf limits_of) {
   run::RunRequest request;
   request.axes = options.axes.values();
   if (!request.axes.backend) request.axes.backend = std::string(kAuto);
@@ -46,109 +48,73 @@ run::RunRequest request_of(const RunOptions& options) {
   if (options.output) request.output = *options.output;
   request.check = options.check;
   if (options.repetitions) {
-    const std::int64_t count = parse_number("--repetitions", *options.repetitions);
-    if (count > plan::kMaxRepetitions) {
-      throw InvalidArgument(fmt::format("--repetitions: {} is too many; the limit is {}", count,
-                                        plan::kMaxRepetitions));
+    if (!options.check) {
+      throw InvalidArgument(
+          "--repetitions: without --check nothing is timed; add --check, or leave it out");
     }
-    request.repetitions = static_cast<int>(count);
+    request.repetitions = parse_count("--repetitions", *options.repetitions, plan::kMaxRepetitions);
   }
-  if (options.seed) {
-    request.seed = static_cast<std::uint64_t>(parse_number("--seed", *options.seed, 0));
-  }
+  if (options.seed) request.seed = parse_seed(*options.seed);
   if (options.max_memory) request.max_memory = parse_bytes("--max-memory", *options.max_memory);
+  request.limits_of = limits_of;
   return request;
 }
 
-std::string error_words(const reference::Comparison& error) {
-  return fmt::format("nrmse {:.1e}, worst element {:.2g} of its bound", error.nrmse,
-                     error.bound_ratio);
-}
-
-void print_layer(const run::PreparedRun& run, const RunOptions& options) {
-  const Case& shape = run.group().shape;
-  out().print("{}  {:.3g} GFLOP, {}\n", shape.id(), shape.flops().total() * 1e-9,
-              show::weights_words(shape, run.group().stored(), run.problem.storage_error,
-                                  run.problem.attention_shift));
-  if (run.weights() == nullptr) {
-    out().print("weights: random, seed {}; --weights takes a file\n", options.seed.value_or("1"));
+void print_source(const run::PreparedRun& run, const RunOptions& options) {
+  if (run.group().weights == nullptr) {
+    out().print("weights: random, seed {}; --weights takes a file\n", run.settings.seed);
   }
   if (!options.input) {
-    out().print("input: random, seed {}; --input takes a .npy file\n", options.seed.value_or("1"));
+    out().print("input: random, seed {}; --input takes a .npy file\n", run.settings.seed);
   }
-  out().print("  {:<12} {:<8} {:>3} {:>10} {:>10}{}\n", "backend", "formul.", "thr", "time",
-              "packed", options.check ? "  error" : "");
 }
 
-void print(const RivalOutcome& outcome, const RunOptions& options) {
-  const plan::Cell& cell = outcome.cell;
-  const std::string who = cell.chosen.empty() ? cell.backend : cell.backend + "=" + cell.chosen;
-  std::string line = fmt::format("  {:<12} {:<8}", who, to_string(cell.formulation));
-  if (outcome.status == Status::ok) {
-    line += fmt::format(" {:>3} {:>10} {:>10}", outcome.options.threads,
-                        outcome.time.samples.empty() ? "-" : format_seconds(outcome.time.median),
-                        format_bytes(outcome.costs.packed_bytes));
-  } else {
-    line += fmt::format(" {}: {}", record::to_string(outcome.status), outcome.reason);
+void print_unchecked(const run::PreparedRun& run, const std::vector<CellResult>& results) {
+  const Case& shape = run.group().shape;
+  out().print("{}  {:.3g} GFLOP, {}\n", shape.id(), shape.flops().total() * 1e-9,
+              show::weights_words(shape, run.group().stored(), std::nullopt, std::nullopt));
+  for (const CellResult& result : results) {
+    const plan::Cell& cell = result.cell;
+    const std::string who = cell.chosen.empty() ? cell.backend : cell.backend + "=" + cell.chosen;
+    out().print("  {:<12} {:<8} {}\n", who, result.way(),
+                result.status == Status::ok
+                    ? fmt::format("{}, {} packed, not checked", counted(result.threads, "thread"),
+                                  format_bytes(result.costs->packed_bytes))
+                    : fmt::format("{}: {}", record::to_string(result.status), result.reason));
   }
-  if (outcome.error) line += "  " + error_words(*outcome.error);
-  out().print("{}\n", line);
-  if (outcome.wrote) out().print("  wrote {}\n", shown_text(*options.output));
 }
 
-ordered_json to_json(const RivalOutcome& outcome) {
-  const plan::Cell& cell = outcome.cell;
-  ordered_json json{
-      {"id", cell.id},
-      {"backend", cell.runs()},
-      {"formulation", to_string(cell.formulation)},
-      {"status", record::to_string(outcome.status)},
-      {"reason", outcome.reason.empty() ? ordered_json(nullptr) : ordered_json(outcome.reason)}};
-  if (outcome.status != Status::ok && !outcome.error) return json;
-  json["threads"] = outcome.options.threads;
-  if (!outcome.time.samples.empty()) {
-    json["time_s"] = {{"median", outcome.time.median},
-                      {"min", outcome.time.min},
-                      {"samples", outcome.time.samples}};
+void print_checked(const std::vector<CellResult>& results) {
+  out().write(show::results_table(results));
+  for (const CellResult& result : results) {
+    if (!result.choice) continue;
+    out().print("{}: auto is {}: {}\n", result.way(), result.choice->backend,
+                result.choice->reason);
   }
-  json["setup_s"] = outcome.costs.setup_seconds;
-  json["packed_bytes"] = outcome.costs.packed_bytes;
-  json["workspace_bytes"] = outcome.costs.workspace_bytes;
-  if (outcome.error) {
-    json["error"] = record::to_json(*outcome.error);
-  }
-  json["is_output"] = outcome.wrote;
-  return json;
+  out().write(show::noise_lines(results));
 }
 
-ordered_json to_json(const run::PreparedRun& run, const RunOptions& options) {
+ordered_json to_json(const run::PreparedRun& run, const run::RunOutcome& outcome,
+                     const RunOptions& options) {
   ordered_json weights = record::describe_weights(run.plan);
   if (!weights.is_null()) weights.erase("input");
   const auto or_null = [](const auto& text) {
     return text ? ordered_json(*text) : ordered_json(nullptr);
   };
-  ordered_json json{{"schema", "headroom.run/1"},
+  ordered_json json{{"schema", "headroom.run/2"},
                     {"weights", weights},
                     {"notes", run.plan.notes},
                     {"warnings", run.plan.warnings},
                     {"shape", headroom::to_json(run.group().shape)},
                     {"input", or_null(options.input)},
-                    {"output", or_null(options.output)}};
-  if (run.problem.storage_error) json["storage_nrmse"] = *run.problem.storage_error;
-  if (run.problem.attention_shift) {
-    json["attention_shift"] = record::to_json(*run.problem.attention_shift);
+                    {"output", or_null(options.output)},
+                    {"rivals", ordered_json::array()}};
+  for (const CellResult& result : outcome.results) {
+    json["rivals"].push_back(record::to_json(result));
+    json["rivals"].back()["is_output"] = false;
   }
+  if (outcome.wrote) json["rivals"][outcome.writer]["is_output"] = true;
   return json;
-}
-
-int exit_code_of(const std::vector<RivalOutcome>& outcomes) {
-  if (stop_signal() != 0) return kSignalBase + stop_signal();
-  bool any = false;
-  for (const RivalOutcome& outcome : outcomes) {
-    if (record::is_broken(outcome.status)) return kCheckFailed;
-    any = any || outcome.status == Status::ok;
-  }
-  return any ? kDone : kNotAvailable;
 }
 
 int list(const RunOptions& options) {
@@ -161,7 +127,7 @@ int list(const RunOptions& options) {
   return kDone;
 }
 
-int run_command(const RunOptions& options) {
+int run_command(const RunOptions& options, machine::LimitKernelsOf limits_of) {
   const bool has_weights = options.axes.given("weights");
   if (!has_weights && (options.list || !options.axes.given("config"))) {
     throw InvalidArgument(
@@ -169,44 +135,38 @@ int run_command(const RunOptions& options) {
         "alone they are random");
   }
   if (options.list) return list(options);
-  const run::RunRequest request = request_of(options);
   install_signal_handlers();
-  run::PreparedRun run = run::prepare_run(request);
+  run::PreparedRun run = run::prepare_run(request_of(options, limits_of));
   for (const std::string& note : run.plan.notes) complain("note", note);
   for (const std::string& warning : run.plan.warnings) complain("warning", warning);
-  ordered_json json = to_json(run, options);
-  if (!options.json) print_layer(run, options);
-  std::vector<RivalOutcome> outcomes;
-  run::run_rivals(
-      run, request,
-      [&](const RivalOutcome& outcome) {
-        outcomes.push_back(outcome);
-        if (options.json) {
-          json["rivals"].push_back(to_json(outcome));
-        } else {
-          print(outcome, options);
-        }
-      },
-      [] { return stop_signal() != 0; });
-  if (options.json) out().print("{}\n", to_text(json, 2));
-  return exit_code_of(outcomes);
+  measure::Progress progress;
+  const run::RunOutcome outcome = run::run_rivals(run, progress);
+  if (options.json) {
+    out().print("{}\n", to_text(to_json(run, outcome, options), 2));
+    return end_of(outcome.results);
+  }
+  print_source(run, options);
+  run.checks ? print_checked(outcome.results) : print_unchecked(run, outcome.results);
+  if (outcome.wrote) out().print("wrote {}\n", shown_text(*options.output));
+  return end_of(outcome.results);
 }
 
 }  // namespace
 
-Command add_run(CLI::App& app) {
+Command add_run(CLI::App& app, machine::LimitKernelsOf limits_of) {
   CLI::App* command = app.add_subcommand("run", "run a layer on your own weights and input");
   const auto options = std::make_shared<RunOptions>();
   options->axes.add_to(*command, plan::AxesOptions::Which::layers);
   add_value(*command, "--input", options->input, "FILE",
             ".npy file of (tokens, width) or (batch, tokens, width) (default: random)");
   add_value(*command, "--output", options->output, "FILE",
-            ".npy file to write the result to; of several rivals, the first one's");
+            ".npy file for the result; with several rivals, that of the first");
   command->add_flag("--list", options->list,
                     "print what --weights holds and which layers it has, and run nothing");
-  command->add_flag("--check", options->check, "compare every result with the oracle's");
+  command->add_flag("--check", options->check,
+                    "compare every result with the oracle's, and time those that are right");
   add_value(*command, "--repetitions", options->repetitions, "N",
-            "samples of the time (default 9)");
+            "with --check: samples per rival (default 16)");
   add_value(*command, "--seed", options->seed, "N", "seed of random weights and input (default 1)");
   add_value(*command, "--max-memory", options->max_memory, "SIZE",
             "maximum memory to use, such as 16GiB (default: what the machine has free)");
@@ -216,7 +176,7 @@ Command add_run(CLI::App& app) {
       "  headroom run --weights model.safetensors --list\n"
       "  headroom run --weights model.safetensors --layer 0 --input x.npy --output y.npy --check\n"
       "  headroom run --config config.json --layer 0 --tokens 128 --check");
-  return {command, [options] { return run_command(*options); }};
+  return {command, [options, limits_of] { return run_command(*options, limits_of); }};
 }
 
 }  // namespace headroom::cli

@@ -38,15 +38,7 @@ struct SweepOptions {
   bool yes = false;
 };
 
-constexpr std::int64_t kMaxProcesses = 100;
-
-int parse_count(const char* option, const std::string& text, std::int64_t most) {
-  const std::int64_t count = parse_number(option, text);
-  if (count > most) {
-    throw InvalidArgument(fmt::format("{}: {} is too many; the limit is {}", option, count, most));
-  }
-  return static_cast<int>(count);
-}
+constexpr int kMaxProcesses = 100;
 
 plan::CacheState parse_cache(const std::string& text) {
   const auto cache = plan::parse_cache_state(text);
@@ -71,9 +63,7 @@ measure::SweepRequest request_of(const SweepOptions& options, machine::LimitKern
     request.processes = parse_count("--processes", *options.processes, kMaxProcesses);
   }
   if (options.min_time) request.min_time = parse_seconds("--min-time", *options.min_time);
-  if (options.seed) {
-    request.seed = static_cast<std::uint64_t>(parse_number("--seed", *options.seed, 0));
-  }
+  if (options.seed) request.seed = parse_seed(*options.seed);
   if (options.budget) request.budget = parse_duration("--budget", *options.budget);
   if (options.timeout) request.timeout = parse_duration("--timeout", *options.timeout);
   if (options.max_memory) request.max_memory = parse_bytes("--max-memory", *options.max_memory);
@@ -120,17 +110,6 @@ void print_summary(const measure::SweepOutcome& outcome, const std::string& fold
       shown_text(folder));
 }
 
-int exit_code_of(const measure::SweepOutcome& outcome, bool shard) {
-  if (stop_signal() != 0) return kSignalBase + stop_signal();
-  Computed computed;
-  for (const auto& result : outcome.results) {
-    if (record::is_broken(result.status)) return kCheckFailed;
-    computed.add(result.status, result.shape.rows(), result.cell.id, result.reason);
-  }
-  // Other shards may have what this one lacks.
-  return shard ? kDone : computed.exit_code();
-}
-
 void print_plan(const measure::PreparedSweep& sweep) {
   plan::Limits limits;
   limits.memory_bytes = sweep.settings.memory_limit;
@@ -152,7 +131,7 @@ int run(const SweepOptions& options, machine::LimitKernelsOf limits_of, measure:
       measure::run_sweep(sweep, {options.out_folder, options.resume, warn, note});
   print_summary(outcome, options.out_folder, !options.shard);
   for (const std::string& caution : outcome.cautions) warn(caution);
-  return exit_code_of(outcome, options.shard.has_value());
+  return end_of(outcome.results, options.shard.has_value());
 }
 
 }  // namespace
@@ -164,12 +143,12 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank ru
   add_value(*command, "--out", options->out_folder, "FOLDER",
             "folder for the results (default headroom-results)");
   command->add_flag("--resume", options->resume,
-                    "measure only the cells missing in --out; crashed cells are tried again, those "
+                    "measure only the cells that --out lacks; crashed cells are tried again, those "
                     "that are ok, unsupported, skipped or failed are not");
   add_value(*command, "--shard", options->shard, "I/N",
             "measure part I of N, such as 1/8; headroom merge joins the parts");
   add_value(*command, "--only", options->only, "IDS",
-            "measure only these cells of the axes, by their ids, separated by commas");
+            "measure only the cells of the axes with these ids, separated by commas");
   command->add_flag("--dry-run", options->dry_run,
                     "print the cells with their memory and estimated time, and measure nothing");
   add_value(*command, "--budget", options->budget, "TIME",
@@ -186,8 +165,8 @@ Command add_sweep(CLI::App& app, machine::LimitKernelsOf limits_of, RunAsRank ru
             "warm: passes run back to back; cold: caches are emptied before each pass "
             "(default warm)");
   add_value(*command, "--timeout", options->timeout, "TIME",
-            "end a process that sends no message for this long plus ten times what its "
-            "current pass should take (default 5m)");
+            "end a process that stays silent for this long plus ten times what its current pass "
+            "should take (default 5m)");
   add_value(*command, "--seed", options->seed, "N", "seed of weights and inputs (default 1)");
   command->add_flag("--yes", options->yes,
                     fmt::format("allow more than {} cells", plan::kMaxCells));

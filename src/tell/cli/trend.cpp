@@ -54,7 +54,7 @@ int run(const TrendOptions& options) {
 
 Command add_trend(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "trend", "since which version cells are faster, slower or broken, per machine");
+      "trend", "show in which version cells became faster, slower or broken, per machine");
   const auto options = std::make_shared<TrendOptions>();
   add_place(*command, "STORE", options->folders,
             "store of results (MACHINE/VERSION/), or the folders of several versions")
@@ -62,8 +62,8 @@ Command add_trend(CLI::App& app) {
   add_value(*command, "--threshold", options->threshold, "PERCENT",
             "smallest step that matters (default 3%)");
   command->add_flag("--fail-on-step", options->fail_on_step,
-                    "exit with 1 if the newest step of a machine made a cell slower that somebody "
-                    "would link, or if one that was verified is broken now");
+                    "exit with 1 if the newest step on a machine slowed a cell that somebody would "
+                    "link, or if a cell that was verified is now broken");
   CLI::Option* json = command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--csv", options->csv, "print CSV: a row for each cell and version")
       ->excludes(json);

@@ -75,7 +75,7 @@ ordered_json to_json(const VerifyCheck& check) {
 
 int run(const VerifyOptions& options, measure::Crew* crew) {
   measure::Settings settings;
-  settings.seed = static_cast<std::uint64_t>(parse_number("--seed", options.seed, 0));
+  settings.seed = parse_seed(options.seed);
   settings.memory_limit = machine::usable_memory();
   settings.crew = crew;
   const auto cases = measure::verify_cases(

@@ -33,7 +33,7 @@ std::optional<tuning::Prediction> TuningSource::fastest(const tuning::Request& r
   tuning::Prediction found =
       stale.empty() ? tuning::predict(*times, request) : tuning::Prediction{};
   if (found.best) return found;
-  choice.warning = fmt::format("{} is not used: {}; write it anew with headroom pick --emit json",
+  choice.warning = fmt::format("{} is not used: {}; write it again with headroom pick --emit json",
                                path_, stale.empty() ? found.why_not : stale);
   return std::nullopt;
 }

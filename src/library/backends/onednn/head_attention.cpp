@@ -1,10 +1,7 @@
 #include "backends/onednn/head_attention.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
-#include "core/call/read_mask.hpp"
 #include "core/rounding.hpp"
 
 namespace headroom::onednn {
@@ -105,10 +102,6 @@ void OnednnStore::copy(std::int64_t sequence, const KeyValueStore& from, std::in
   }
 }
 
-KeyRange OnednnAttention::seen_keys(const Sequence& sequence, std::int64_t row) const {
-  return visible_keys(mask_rule(shape_), sequence.position + row / group_, sequence.keys());
-}
-
 std::int64_t OnednnAttention::padded_keys(std::int64_t keys, const Space& space) const {
   return space.store == nullptr ? keys : round_up(keys, kKeyStep);
 }
@@ -148,7 +141,7 @@ void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first,
   const std::int64_t pairs = count * shape_.key_heads();
   std::int64_t members = 1;
   // Of heads that one call covers, keys must follow those of the head before, so none are left out.
-  const bool from_first_key = rows > 0 && seen_keys(sequence, 0).begin < kKeyStep;
+  const bool from_first_key = rows > 0 && seen_keys(shape_, sequence, 0).begin < kKeyStep;
   if (space.store == nullptr && group_ == 1 && from_first_key && rows <= most) {
     members = choose_members(pairs, sequence.rows, slot_rows_ / rows, space.blocks.slots());
     // Keys that lie one after the other must fill the room between them.
@@ -160,8 +153,8 @@ void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first,
   for (std::int64_t row = (rows - 1) / most * most; row >= 0; row -= most) {
     if (rows == 0) break;
     Block block{first, pairs, members, row, std::min(most, rows - row), 0, 0, nullptr};
-    const KeyRange of_last = seen_keys(sequence, row + block.rows - 1);
-    block.first_key = seen_keys(sequence, row).begin / kKeyStep * kKeyStep;
+    const KeyRange of_last = seen_keys(shape_, sequence, row + block.rows - 1);
+    block.first_key = seen_keys(shape_, sequence, row).begin / kKeyStep * kKeyStep;
     block.keys = padded_keys(of_last.end, space) - block.first_key;
     block.size = &space.blocks.find(device_, {members, block.rows, block.keys, shape_.head_dim(),
                                               shape_.head_value_dim(), operand_});
@@ -170,8 +163,8 @@ void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first,
   }
 }
 
-OnednnAttention::Member OnednnAttention::member_of(const AttendCall& call, const Space& space,
-                                                   const Block& block, std::int64_t pair) const {
+Member OnednnAttention::member_of(const AttendCall& call, const Space& space, const Block& block,
+                                  std::int64_t pair) const {
   const std::int64_t key_heads = shape_.key_heads();
   const std::int64_t index = block.first_sequence + pair / key_heads;
   Member member;
@@ -201,7 +194,6 @@ void OnednnAttention::attend(const AttendCall& call) {
   const Space space = store == nullptr
                           ? Space{heads_, space_, preparation_, nullptr}
                           : Space{store->heads, store->space, store->preparation, store};
-  scale_ = static_cast<float>(shape_.score_scale());
   with_bad_alloc([&] { plan(call, space); });
   double flops = 0;
   for (const Block& block : blocks_) {
@@ -244,165 +236,41 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
   const std::int64_t score_floats = block.rows * block.keys;
   const auto for_each_member = [&](const auto& work) {
     for (std::int64_t m = 0; m < block.members; ++m) {
-      work(member_of(call, space, block, first_pair + m), m);
+      const Member member = member_of(call, space, block, first_pair + m);
+      work(MemberRows(shape_, call, space.heads, member), m);
     }
   };
   const Member first = member_of(call, space, block, first_pair);
-  for_each_member([&](const Member& member, std::int64_t m) {
+  for_each_member([&](const MemberRows& rows, std::int64_t m) {
     unsigned char* careful = slot.careful.data() + m * block.rows;
     if (operand_ == Operand::bf16) {
       auto* query = reinterpret_cast<Bf16*>(slot.query.data());
-      take_queries(call, space, member, query + m * query_size, careful);
+      rows.take_queries(query + m * query_size, careful);
     } else {
-      take_queries(call, space, member, slot.query.data() + m * query_size, careful);
+      rows.take_queries(slot.query.data() + m * query_size, careful);
     }
   });
   primitives.score(binding, device_.stream, space.heads.keys(first.first_row + block.first_key));
-  for_each_member([&](const Member& member, std::int64_t m) {
-    mask(call, member, slot.scores.data() + m * score_floats, slot.careful.data() + m * block.rows);
+  for_each_member([&](const MemberRows& rows, std::int64_t m) {
+    rows.mask(slot.scores.data() + m * score_floats, slot.careful.data() + m * block.rows);
   });
   if (call.parameters.sinks != nullptr) {
-    for_each_member([&](const Member& member, std::int64_t m) {
-      weigh_beside_sinks(call, member, slot.scores.data() + m * score_floats);
+    for_each_member([&](const MemberRows& rows, std::int64_t m) {
+      rows.weigh_beside_sinks(slot.scores.data() + m * score_floats);
     });
   } else {
     primitives.softmax(binding, device_.stream);
   }
   if (shape_.dropout > 0) {
-    for_each_member([&](const Member& member, std::int64_t m) {
-      drop(member, slot.factors.data(), slot.scores.data() + m * score_floats);
+    for_each_member([&](const MemberRows& rows, std::int64_t m) {
+      rows.drop(slot.factors.data(), slot.scores.data() + m * score_floats);
     });
   }
   primitives.weigh_values(binding, device_.stream,
                           space.heads.values(first.first_row + block.first_key));
-  for_each_member([&](const Member& member, std::int64_t m) {
-    finish(call, space, member, slot.context.data() + m * context_size,
-           slot.careful.data() + m * block.rows, slot);
+  for_each_member([&](const MemberRows& rows, std::int64_t m) {
+    rows.finish(slot.context.data() + m * context_size, slot.careful.data() + m * block.rows, slot);
   });
-}
-
-// Packs the block's queries and notes which rows depend on a NaN or Inf: through their own query,
-// or through a key or value that they see.
-template <class T>
-void OnednnAttention::take_queries(const AttendCall& call, const Space& space, const Member& member,
-                                   T* query, unsigned char* careful) const {
-  const Sequence& sequence = *member.sequence;
-  const std::int64_t head_dim = shape_.head_dim();
-  const std::int64_t special = space.heads.first_special(member.head);
-  for (std::int64_t i = 0; i < member.rows; ++i) {
-    careful[i] = seen_keys(sequence, member.row + i).end > special ? 1 : 0;
-  }
-  const std::int64_t first_head = member.key_head * group_;
-  if (group_ == 1) {
-    pack_finite_rows(call.q.floats().at(sequence.first_row + member.row, first_head),
-                     call.q.row_stride, member.rows, head_dim, scale_, query,
-                     [&](std::int64_t i) { careful[i] = 1; });
-    return;
-  }
-  for (std::int64_t i = 0; i < member.rows; ++i) {
-    const std::int64_t row = member.row + i;
-    pack_finite_rows(
-        call.q.floats().at(sequence.first_row + row / group_, first_head + row % group_), 0, 1,
-        head_dim, scale_, query + i * head_dim, [&](std::int64_t) { careful[i] = 1; });
-  }
-}
-
-// Of one row: its cap, and the call's mask. @return whether some key is left
-bool OnednnAttention::apply_rule(const AttendCall& call, const Member& member, std::int64_t row,
-                                 std::int64_t key, std::int64_t count, float* scores) const {
-  if (shape_.softcap > 0) cap_scores(static_cast<float>(shape_.softcap), count, scores);
-  if (!call.mask.any()) return true;
-  const std::int64_t head = member.key_head * group_ + row % group_;
-  return add_mask(call.mask_of(*member.sequence, head), 0, row / group_, key, count, scores);
-}
-
-// A row that sees no key becomes a careful one: the library's softmax of nothing is NaN.
-void OnednnAttention::mask(const AttendCall& call, const Member& member, float* scores,
-                           unsigned char* careful) const {
-  constexpr float kMasked = -std::numeric_limits<float>::infinity();
-  for (std::int64_t i = 0; i < member.rows; ++i) {
-    float* row = scores + i * member.keys;
-    const KeyRange seen = seen_keys(*member.sequence, member.row + i);
-    std::fill(row, row + std::max<std::int64_t>(seen.begin - member.first_key, 0), kMasked);
-    const std::int64_t end = std::min(seen.end - member.first_key, member.keys);
-    std::fill(row + end, row + member.keys, kMasked);
-    const std::int64_t begin = std::max<std::int64_t>(seen.begin - member.first_key, 0);
-    if (apply_rule(call, member, member.row + i, member.first_key + begin, end - begin,
-                   row + begin)) {
-      continue;
-    }
-    std::fill_n(row, member.keys, 0.0F);
-    careful[i] = 1;
-  }
-}
-
-// The library's softmax knows no sinks.
-void OnednnAttention::weigh_beside_sinks(const AttendCall& call, const Member& member,
-                                         float* scores) const {
-  for (std::int64_t i = 0; i < member.rows; ++i) {
-    careful_softmax(scores + i * member.keys, member.keys, sink_of(call, member, member.row + i));
-  }
-}
-
-const float* OnednnAttention::sink_of(const AttendCall& call, const Member& member,
-                                      std::int64_t row) const {
-  if (call.parameters.sinks == nullptr) return nullptr;
-  return call.parameters.sinks + member.key_head * group_ + row % group_;
-}
-
-void OnednnAttention::drop(const Member& member, float* factors, float* weights) const {
-  const DropoutPattern pattern{shape_.dropout, shape_.dropout_seed};
-  const Sequence& sequence = *member.sequence;
-  for (std::int64_t i = 0; i < member.rows; ++i) {
-    const std::int64_t row = member.row + i;
-    const std::int64_t head = sequence.pattern_head + member.key_head * group_ + row % group_;
-    pattern.factors(dropout_row(head, sequence.position + row / group_), member.first_key,
-                    member.keys, factors);
-    for (std::int64_t j = 0; j < member.keys; ++j) weights[i * member.keys + j] *= factors[j];
-  }
-}
-
-// Writes one head's rows to the output, after recomputing the careful ones.
-void OnednnAttention::finish(const AttendCall& call, const Space& space, const Member& member,
-                             float* context, const unsigned char* careful, BlockSlot& slot) const {
-  const std::int64_t value_dim = shape_.head_value_dim();
-  for (std::int64_t i = 0; i < member.rows; ++i) {
-    const std::int64_t row = member.row + i;
-    float* from = context + i * value_dim;
-    if (careful[i] != 0) run_careful_row(call, space, member, row, slot, from);
-    std::copy_n(from, value_dim,
-                call.out.floats().at(member.sequence->first_out + row / group_,
-                                     member.key_head * group_ + row % group_));
-  }
-}
-
-// Overwrites the row's context. The scores of the whole block are no longer needed, so their memory
-// serves as the row's scratch.
-void OnednnAttention::run_careful_row(const AttendCall& call, const Space& space,
-                                      const Member& member, std::int64_t row, BlockSlot& slot,
-                                      float* context) const {
-  const Sequence& sequence = *member.sequence;
-  const std::int64_t head_dim = shape_.head_dim();
-  const std::int64_t value_dim = shape_.head_value_dim();
-  const KeyRange seen = seen_keys(sequence, row);
-  const std::int64_t count = seen.end - seen.begin;
-  const std::int64_t head = member.key_head * group_ + row % group_;
-  const DenseHeads::Copy all = space.heads.as_they_are(member.head, member.first_row, seen.end);
-  float* weights = slot.scores.data();
-  careful_scores(call.q.floats().at(sequence.first_row + row / group_, head),
-                 all.keys.data() + seen.begin * head_dim, count, head_dim, scale_, weights);
-  if (!apply_rule(call, member, row, seen.begin, count, weights)) {
-    std::fill_n(context, value_dim, 0.0F);
-    return;
-  }
-  careful_softmax(weights, count, sink_of(call, member, row));
-  if (shape_.dropout > 0) {
-    DropoutPattern{shape_.dropout, shape_.dropout_seed}.factors(
-        dropout_row(sequence.pattern_head + head, sequence.position + row / group_), seen.begin,
-        count, slot.factors.data());
-    for (std::int64_t j = 0; j < count; ++j) weights[j] *= slot.factors.data()[j];
-  }
-  careful_values(all.values.data() + seen.begin * value_dim, count, value_dim, weights, context);
 }
 
 OperationCosts OnednnAttention::costs() const {

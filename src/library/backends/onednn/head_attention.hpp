@@ -7,9 +7,8 @@
 #include "backends/backend.hpp"
 #include "backends/onednn/block_workspace.hpp"
 #include "backends/onednn/dense_heads.hpp"
-#include "core/call/key_range.hpp"
+#include "backends/onednn/member_rows.hpp"
 #include "core/call/preparation.hpp"
-#include "headroom/dropout.hpp"
 
 namespace headroom::onednn {
 
@@ -36,8 +35,8 @@ class OnednnAttention final : public HeadAttention {
   OperationCosts costs() const override;
 
  private:
-  /// Rows of a key head's group: row `i` is head `i % group` at position `i / group` of the call.
-  /// For `members` heads whose keys lie one after the other.
+  /// Rows of a key head's group, as in `Member`, for `members` heads whose keys lie one after
+  /// the other.
   struct Block {
     std::int64_t first_sequence = 0;  ///< in the call; its heads begin at pair 0
     std::int64_t pairs = 0;           ///< of a sequence and a key head
@@ -45,15 +44,6 @@ class OnednnAttention final : public HeadAttention {
     std::int64_t row = 0, rows = 0;
     std::int64_t first_key = 0, keys = 0;
     ReadySize* size = nullptr;
-  };
-  /// One head of a block.
-  struct Member {
-    const Sequence* sequence = nullptr;
-    std::int64_t key_head = 0;
-    std::int64_t head = 0;       ///< in the dense memory
-    std::int64_t first_row = 0;  ///< of the head there
-    std::int64_t row = 0, rows = 0;
-    std::int64_t first_key = 0, keys = 0;
   };
   struct Space {
     DenseHeads& heads;
@@ -69,24 +59,9 @@ class OnednnAttention final : public HeadAttention {
   std::int64_t padded_keys(std::int64_t keys, const Space& space) const;
   Member member_of(const AttendCall& call, const Space& space, const Block& block,
                    std::int64_t pair) const;
-  KeyRange seen_keys(const Sequence& sequence, std::int64_t row) const;
   void append(const AttendCall& call, const Space& space, std::int64_t pair) const;
   void run_block(const AttendCall& call, const Space& space, const Block& block,
                  std::int64_t first_pair, int slot) const;
-  template <class T>
-  void take_queries(const AttendCall& call, const Space& space, const Member& member, T* query,
-                    unsigned char* careful) const;
-  void mask(const AttendCall& call, const Member& member, float* scores,
-            unsigned char* careful) const;
-  bool apply_rule(const AttendCall& call, const Member& member, std::int64_t row, std::int64_t key,
-                  std::int64_t count, float* scores) const;
-  void weigh_beside_sinks(const AttendCall& call, const Member& member, float* scores) const;
-  const float* sink_of(const AttendCall& call, const Member& member, std::int64_t row) const;
-  void drop(const Member& member, float* factors, float* weights) const;
-  void finish(const AttendCall& call, const Space& space, const Member& member, float* context,
-              const unsigned char* careful, BlockSlot& slot) const;
-  void run_careful_row(const AttendCall& call, const Space& space, const Member& member,
-                       std::int64_t row, BlockSlot& slot, float* context) const;
 
   int threads_;
   Operand operand_;
@@ -95,7 +70,6 @@ class OnednnAttention final : public HeadAttention {
   std::int64_t group_;  ///< query heads of a key head
   std::int64_t block_rows_ = 0;
   std::int64_t slot_rows_ = 0;  ///< that a slot has room for, of all heads of a block together
-  float scale_ = 1;             // of the scores of the present call
   DenseHeads heads_;
   BlockWorkspace space_;
   HeadPreparation preparation_;

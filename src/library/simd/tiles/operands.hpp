@@ -5,7 +5,6 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-inline constexpr int kMostParts = 3;
 inline constexpr std::int64_t kLeftTile = kTileSide * kTileDepth;
 /// Of one part: two left tiles, the upper one first.
 inline constexpr std::int64_t kLeftStep = 2 * kLeftTile;

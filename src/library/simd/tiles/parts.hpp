@@ -270,12 +270,6 @@ HEADROOM_INLINE void cut_pairs(Vec upper, Vec lower, TwoHalves (&parts)[kCount])
 /// zeros, and a third part is 2^-16 of its number.
 inline constexpr std::uint32_t kLeastMagnitude = (127U - 104U) << 23;
 
-/// The least magnitude so far, as bits and less one, so that a zero counts as the largest.
-HEADROOM_INLINE Bits least_of(Bits least, Bits bits) {
-  const Bits here = (bits & kMagnitude) - 1U;
-  return here < least ? here : least;
-}
-
 HEADROOM_INLINE bool has_small(Bits least) { return any_lane(least < kLeastMagnitude - 1U); }
 
 /// The magnitudes that were seen in each lane.

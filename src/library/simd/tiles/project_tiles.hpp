@@ -60,18 +60,17 @@ class StageProducts {
   }
 
   /// Some steps of a block as parts, and what is to be known of their range.
-  HEADROOM_INLINE const std::uint16_t* cut_parts(const TileRun& run, std::int64_t block,
-                                                 std::int64_t step, std::int64_t steps) {
+  HEADROOM_INLINE const std::uint16_t* cut_parts(const TileRun& run, const BlockSteps& steps) {
     if (!is_few_bits(task_->storage)) {
       if constexpr (kScaled) {
-        range_ = run.ranges[block * stage_count(task_->depth, task_->stage_depth) +
+        range_ = run.ranges[steps.block * stage_count(task_->depth, task_->stage_depth) +
                             stage_->begin / task_->stage_depth];
       }
-      return static_cast<const std::uint16_t*>(weights_of(run, block)) +
-             step * S::kRight * kRightStep;
+      return static_cast<const std::uint16_t*>(weights_of(run, steps.block)) +
+             steps.first * S::kRight * kRightStep;
     }
     const auto cut = task_->storage == Storage::q8 ? cut_groups<S, Q8> : cut_groups<S, Q4>;
-    range_ = cut(*task_, *stage_, *memory_, run.panels, block, step, steps);
+    range_ = cut(*task_, *stage_, *memory_, run.panels, steps);
     return memory_->right;
   }
 
@@ -80,7 +79,7 @@ class StageProducts {
     const bool last = step + piece_ >= stage_->steps;
     Operands of;
     of.steps = last ? stage_->steps - step : piece_;
-    of.b = cut_parts(run, block, step, of.steps);
+    of.b = cut_parts(run, {block, step, of.steps});
     of.add = step > 0;
     for (std::int64_t row = 0; row < rows_; row += kTileBlock) {
       float* sums = memory_->sums + buffer_ * 4 * kSums;

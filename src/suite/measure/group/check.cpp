@@ -72,62 +72,7 @@ void add_bounds(Problem& problem, const std::vector<Numbers>& rivals) {
   }
 }
 
-}  // namespace
-
-double total(const PhaseTimes& times) {
-  return times.qkv + times.attend + times.output + times.sum;
-}
-
-reference::Data judged_as(const Case& shape, reference::Data drawn,
-                          const std::vector<Numbers>& rivals) {
-  const bool bytes = std::any_of(rivals.begin(), rivals.end(), [](const Numbers& each) {
-    return each.precision == Precision::int8;
-  });
-  const bool by_element = shape.dropout > 0 || !shape.has_projections() || shape.outliers > 0 ||
-                          (bytes && !reference::averages_bytes(shape));
-  return by_element ? reference::Data::adversarial : drawn;
-}
-
-Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
-                     double max_flops) {
-  const Case& shape = group.shape;
-  const plan::UserWeights* weights = group.weights.get();
-  Problem problem{
-      shape,
-      weights == nullptr ? drawn_weights(shape, seed) : plan::load_user_weights(*weights, shape),
-      gaussian_input(shape.rows(), shape, seed + 1),
-      {},
-      data};
-  if (!shape.has_projections()) {
-    problem.x = gaussian_queries(shape, seed + 1);
-    problem.key = gaussian_keys(shape, seed + 1);
-    problem.value = gaussian_values(shape, seed + 1);
-  } else if (shape.past > 0) {
-    problem.past = gaussian_past(shape.batch * shape.past, shape, seed + 1);
-  }
-  if (shape.d_memory > 0) problem.memory = gaussian_memory(shape.memory_rows(), shape, seed + 1);
-  add_outliers(problem);
-  if (data == reference::Data::adversarial && weights == nullptr) {
-    scale(shape.has_projections() ? problem.weights.query : problem.x);
-    scale(shape.has_projections() ? problem.weights.key : problem.key);
-  }
-  std::vector<Numbers> rivals;
-  for (const plan::Cell& cell : group.cells) {
-    if (!cell.unsupported) rivals.push_back(cell.numbers);
-  }
-  problem.data = weights != nullptr ? reference::Data::adversarial : judged_as(shape, data, rivals);
-  expect_result(problem, seed, max_flops, rivals);
-  return problem;
-}
-
-std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed) {
-  try {
-    return make_problem(group, seed, reference::Data::standard, plan::kCheckFlops);
-  } catch (const std::bad_alloc&) {
-    return std::nullopt;
-  }
-}
-
+// Rounds all that is fed to what the rivals store, and computes what is expected of them.
 void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
                    const std::vector<Numbers>& rivals) {
   const std::vector<std::int64_t> rows = reference::affordable_rows(problem.shape, max_flops, seed);
@@ -152,6 +97,73 @@ void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
     problem.expected.attention_weights = {};
   }
   add_bounds(problem, rivals);
+}
+
+std::vector<Numbers> numbers_of_rivals(const plan::Group& group) {
+  std::vector<Numbers> rivals;
+  for (const plan::Cell& cell : group.cells) {
+    if (!cell.unsupported) rivals.push_back(cell.numbers);
+  }
+  return rivals;
+}
+
+}  // namespace
+
+double total(const PhaseTimes& times) {
+  return times.qkv + times.attend + times.output + times.sum;
+}
+
+reference::Data judged_as(const Case& shape, reference::Data drawn,
+                          const std::vector<Numbers>& rivals) {
+  const bool bytes = std::any_of(rivals.begin(), rivals.end(), [](const Numbers& each) {
+    return each.precision == Precision::int8;
+  });
+  const bool by_element = shape.dropout > 0 || !shape.has_projections() || shape.outliers > 0 ||
+                          (bytes && !reference::averages_bytes(shape));
+  return by_element ? reference::Data::adversarial : drawn;
+}
+
+Problem make_inputs(const plan::Group& group, std::uint64_t seed, reference::Data data) {
+  const Case& shape = group.shape;
+  const plan::UserWeights* weights = group.weights.get();
+  Problem problem{
+      shape,
+      weights == nullptr ? drawn_weights(shape, seed) : plan::load_user_weights(*weights, shape),
+      group.input == nullptr ? gaussian_input(shape.rows(), shape, seed + 1) : *group.input,
+      {},
+      data};
+  if (!shape.has_projections()) {
+    problem.x = gaussian_queries(shape, seed + 1);
+    problem.key = gaussian_keys(shape, seed + 1);
+    problem.value = gaussian_values(shape, seed + 1);
+  } else if (shape.past > 0) {
+    problem.past = gaussian_past(shape.batch * shape.past, shape, seed + 1);
+  }
+  if (shape.d_memory > 0) problem.memory = gaussian_memory(shape.memory_rows(), shape, seed + 1);
+  add_outliers(problem);
+  if (data == reference::Data::adversarial && weights == nullptr) {
+    scale(shape.has_projections() ? problem.weights.query : problem.x);
+    scale(shape.has_projections() ? problem.weights.key : problem.key);
+  }
+  const bool any_size = weights != nullptr || group.input != nullptr;
+  problem.data =
+      any_size ? reference::Data::adversarial : judged_as(shape, data, numbers_of_rivals(group));
+  return problem;
+}
+
+Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
+                     double max_flops) {
+  Problem problem = make_inputs(group, seed, data);
+  expect_result(problem, seed, max_flops, numbers_of_rivals(group));
+  return problem;
+}
+
+std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed) {
+  try {
+    return make_problem(group, seed, reference::Data::standard, plan::kCheckFlops);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
 }
 
 Checked run_and_compare(CellLayer& layer, const Problem& problem, ConstMatrixView x, MatrixView y,

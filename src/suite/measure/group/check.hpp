@@ -16,12 +16,14 @@
 
 namespace headroom::measure {
 
-/// Draws weights and input from the seed and computes the expected result of as many rows as
-/// `max_flops` allows, drawn from the seed as well. Adversarial data has query and key weights
-/// scaled so that logits reach about 100, where a softmax that is careless with its maximum
-/// overflows. Its limits are those of docs/numerics.md: the element bound for adversarial data, for
-/// every shape with dropout or outliers, for attention alone, and for weights of the user's, which
-/// may be of any size.
+/// Weights and inputs of the group: its own, and the others drawn from the seed. Adversarial data
+/// has query and key weights scaled so that logits reach about 100, where a softmax that is
+/// careless with its maximum overflows. Its limits are those of docs/numerics.md: the element bound
+/// for adversarial data, for every shape with dropout or outliers, for attention alone, and for
+/// weights and inputs of the user's, which may be of any size.
+Problem make_inputs(const plan::Group& group, std::uint64_t seed, reference::Data data);
+
+/// Likewise, with the expected result of as many rows as `max_flops` allows, drawn from the seed.
 /// @param group weights and inputs are rounded to what its cells store first, so that the oracle
 ///        is fed what they are fed; without cells to f32
 Problem make_problem(const plan::Group& group, std::uint64_t seed, reference::Data data,
@@ -36,11 +38,6 @@ reference::Data judged_as(const Case& shape, reference::Data drawn,
 
 /// What the cells of a sweep are checked with: standard data. None if it does not fit in memory.
 std::optional<Problem> try_problem(const plan::Group& group, std::uint64_t seed);
-
-/// Rounds all that is fed to what the rivals store, and computes what is expected of them.
-/// @param rivals all store the same; empty: f32
-void expect_result(Problem& problem, std::uint64_t seed, double max_flops,
-                   const std::vector<Numbers>& rivals);
 
 struct Checked {
   reference::Comparison comparison;

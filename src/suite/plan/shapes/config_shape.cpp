@@ -29,7 +29,7 @@ ShapeSeed config_shape(const std::string& path, const std::string& layer) {
   }
   if (!config.causal) {
     throw Unsupported(fmt::format(
-        "{}: '{}' is no family that headroom knows; measure a layer of its sizes with --heads, "
+        "{}: '{}' is not a family that headroom knows; measure a layer of its sizes with --heads, "
         "--head-dim and so on",
         shown_path(path), shown_text(config.family)));
   }

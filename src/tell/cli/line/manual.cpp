@@ -85,7 +85,7 @@ std::string manual(const CLI::App& app, const std::vector<Command>& commands) {
       "run.\n.PP\n"
       "Results go to standard output, progress, notes, warnings and errors to standard "
       "error.\n.PP\n"
-      "\\fB@\\fIFILE\\fR stands for the options in a file, one a line, such as\n.B \\-\\-heads "
+      "\\fB@\\fIFILE\\fR reads options from a file, one a line, such as\n.B \\-\\-heads "
       "12,96\n"
       "; empty lines and those that begin with # say nothing.\n.SH OPTIONS\n";
   for (const CLI::Option* option : app.get_options()) add_option(page, *option);

@@ -59,7 +59,7 @@ inline constexpr Text kScale{
 inline constexpr Text kOwnScale{
     "Scale, by a number of the model's own",
     "Scores are usually divided by the square root of head_dim. This model has a number of its own "
-    "instead, such as one that goes by the model's width per head, which need not be head_dim."};
+    "instead, such as one that uses the model's width per head, which need not be head_dim."};
 inline constexpr Text kStretchedScale{
     "Scale, with the stretch of positions",
     "Scores are divided by the square root of head_dim, the width of one head's key, and "

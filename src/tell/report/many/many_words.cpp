@@ -225,10 +225,10 @@ std::vector<Prose> many_method(const Overview& overview) {
           "Ranked is what was checked against the oracle in the run that timed it and was within "
           "its limit, of one process and of a backend that somebody would link; other libraries "
           "and the backends that are only there for comparison are listed. Of each backend the "
-          "fastest such cell stands for it.")},
+          "fastest such cell represents it.")},
       {plain(
           "A machine is shown by its newest folder that has the shape, and that has two backends "
-          "for it if any has. Its older versions stand in the table of versions.")},
+          "for it if any has. Its older versions are in the table of versions.")},
       {plain(fmt::format(
           "All {} of this page were corrected together for their number (Benjamini-Hochberg). A "
           "difference is named where the corrected p, of Welch's test of the processes' medians, "

@@ -46,7 +46,7 @@ std::optional<RankWords> rank_words(const record::ResultsFolder& folder) {
   }
   if (words.table.rows.empty()) return std::nullopt;
   words.note = {
-      plain("The prediction goes by "), plain(show::prediction_basis(*link)),
+      plain("The prediction is based on "), plain(show::prediction_basis(*link)),
       plain(". Threads are those of each rank; a ~ stands before shares of the prediction, where "
             "nothing was measured"),
       plain(slower ? show::kSlowerThanOneRank : ""), plain(".")};

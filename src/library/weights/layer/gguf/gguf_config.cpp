@@ -264,7 +264,7 @@ class GgufReader {
     const std::string_view name = set_.has(kAll) ? kAll : stretched && !both ? kLong : kShort;
     if (!set_.has(name)) return;
     if (!rotary.divisors.empty() || rotary.scale != 1) {
-      foreign_.push_back(fmt::format("'{}' stands beside rope.scaling.type", name));
+      foreign_.push_back(fmt::format("'{}' is given beside rope.scaling.type", name));
       return;
     }
     rotary.divisors = read_factors(name);
