@@ -26,8 +26,9 @@ case "$level" in
   avx512_bf16) own='::avx512_bf16::|xsimd::avx512' ;;
   avx512_vnni) own='::avx512_vnni::|xsimd::avx512' ;;
   amx) own='::amx::|xsimd::avx512' ;;
+  neon_dotprod) own='::neon_dotprod::|xsimd::neon' ;;
   neon) own='::neon::|xsimd::neon' ;;
-  *) echo "unknown level '$level'; allowed: sse42, avx2, avx512, avx512_bf16, avx512_vnni, amx, neon"; exit 2 ;;
+  *) echo "unknown level '$level'; allowed: sse42, avx2, avx512, avx512_bf16, avx512_vnni, amx, neon, neon_dotprod"; exit 2 ;;
 esac
 
 failed=0
