@@ -69,7 +69,8 @@ struct AttentionOptions {
   /// channel over blocks of 64 tokens; a row sees those of its own block as they are, so the last
   /// block of a sequence stays in float32 until it is full. Where one of them is no number, or
   /// above 8.3e6, all that share its scale become no numbers. Such a cache can be cut only to a
-  /// multiple of 64 tokens, or within its last block; see `KeyValueCache::truncate`.
+  /// multiple of 64 tokens, or within its last block; see `KeyValueCache::truncate`. With
+  /// `Precision::int8` its bytes are multiplied as they are.
   std::optional<Storage> cache_dtype = std::nullopt;
   /// For a layer of some heads of a larger one, so that dropout has the pattern that it has there.
   HeadsOf heads_of = {};

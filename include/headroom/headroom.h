@@ -206,7 +206,12 @@ typedef struct headroom_options {
   int32_t threads;         /**< 0, the default: every core this process may use */
   const char* precision;   /**< what products compute with: "f32", the default, "bf16x9", "bf16x6",
                               "fp16x3", "bf16x3", "bf16" or "int8"; or "auto": whatever is fastest
-                              here of those with the error limits of "f32" */
+                              here of those with the error limits of "f32". "int8" is for
+                              `weights_dtype` "q8" and "q4", and `cache_dtype` "q8": rows of x,
+                              rounded in groups of 32 to 8 bits, times the bytes of weights;
+                              queries, rounded likewise, times those of keys; attention weights,
+                              rounded to 0 to 255, times those of values. Keys of a query's own
+                              block of 64, softmax and sums of groups are float32 */
   const char* dtype;       /**< what x, y, weights and caches are stored as: "f32", the default, or
                               "bf16" */
   const char* unit;        /**< who multiplies parts: "none", "avx512_bf16", "amx", "emulated", or

@@ -22,7 +22,9 @@ namespace headroom {
 /// Weights in few bits can be multiplied as they are stored: `int8` rounds each row of x, in groups
 /// of 32, to 8 bits with a scale, adds the products of a group as integers, and groups in float32.
 /// Its attention multiplies the bytes of a cache of `Storage::q8` as well, and is that of `f32`
-/// over any other.
+/// over any other: queries are rounded as rows of x are, in groups of 32 channels, attention
+/// weights to 0 to 255, in groups of 32 keys. Keys of a query's own block of 64 are floats, and so
+/// are products with them.
 enum class Precision {
   f32,     ///< float32 products
   bf16x9,  ///< all products of three parts: a check of `bf16x6`

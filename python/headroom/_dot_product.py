@@ -41,8 +41,10 @@ class DotProductAttention(CacheOwner):
             ahead.
         scale: of scores. Default: ``1 / sqrt(head_dim)``.
         softcap: scaled scores become ``softcap * tanh(score / softcap)``, before any mask.
-        options: ``backend``, ``threads``, ``isa``, ``unit``, ``kernels``, ``precision``, ``dtype``
-            and ``tuning_file`` of ``Attention``.
+        options: ``backend``, ``threads``, ``isa``, ``unit``, ``kernels``, ``precision``, ``dtype``,
+            ``cache_dtype`` and ``tuning_file`` of ``Attention``. ``precision="int8"`` is for a
+            ``cache_dtype`` of ``"q8"``, whose bytes it multiplies; other keys and values it takes as
+            ``"f32"`` does.
 
     Raises:
         TypeError: an option is not known.

@@ -89,7 +89,11 @@ class Attention(CacheOwner):
         precision: what products compute with: ``"f32"``, ``"bf16x9"``, ``"bf16x6"``, ``"fp16x3"``,
             ``"bf16x3"``, ``"bf16"`` or, for weights of ``"q8"`` and ``"q4"``, ``"int8"``. A
             backend may decline all but ``"f32"``. ``"auto"`` takes whatever is fastest here of those
-            with the error limits of ``"f32"``; ``choice`` says which, and why.
+            with the error limits of ``"f32"``; ``choice`` says which, and why. ``"int8"`` multiplies
+            bytes: rows of x, rounded in groups of 32, times weights; and over a ``cache_dtype`` of
+            ``"q8"`` queries, rounded likewise, times keys, and attention weights, rounded to 0 to
+            255 in groups of 32 keys, times values. Keys of a query's own block of 64, softmax and
+            sums of groups are float32.
         dtype: what weights, inputs and outputs are stored as, ``"f32"`` or ``"bf16"``. A backend
             may decline all but ``"f32"``.
         cache_dtype: what keys and values are stored as: ``"f32"``, ``"bf16"`` or ``"q8"``, eight bits

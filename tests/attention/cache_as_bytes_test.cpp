@@ -10,6 +10,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "core/case_layer.hpp"
 #include "headroom/dot_product.hpp"
 #include "headroom/initialise.hpp"
@@ -145,7 +149,9 @@ TEST_P(CacheAsBytes, MatchesTheOracle) {
                                           reference::Data::adversarial, kBytes);
     EXPECT_TRUE(found.passed) << found.reason;
     EXPECT_LT(found.nrmse, reference::limits_of(kBytes).nrmse);
-    if (shape.context() >= 2 * 64) EXPECT_GT(found.nrmse, 1e-4) << "nothing was rounded";
+    if (shape.context() >= 2 * 64) {
+      EXPECT_GT(found.nrmse, 1e-4) << "nothing was rounded";
+    }
   }
 }
 
@@ -193,6 +199,27 @@ TEST_P(CacheAsBytes, TakesNumbersOfAnySize) {
   }
 }
 
+// As the processor's own registers say it.
+bool multiplies_four_bytes() {
+#if defined(__x86_64__)
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c >> 11 & 1) != 0;
+#else
+  std::uint64_t features = 0;
+  asm("mrs %0, ID_AA64ISAR0_EL1" : "=r"(features));
+  return (features >> 44 & 15) != 0;
+#endif
+}
+
+std::string who_multiplies_bytes(Isa isa) {
+  if (isa == Isa::avx512 && multiplies_four_bytes()) return "avx512_vnni";
+  if (isa == Isa::neon && multiplies_four_bytes()) return "neon_dotprod";
+  return std::string(to_string(isa));
+}
+
 // Layers with weights in few bits have the same attention.
 TEST_P(CacheAsBytes, IsThatOfLayers) {
   Case shape = plain_shape(150, 96, 4, 32);
@@ -221,6 +248,9 @@ TEST_P(CacheAsBytes, IsThatOfLayers) {
                       {.cache = &cache});
   }
   EXPECT_TRUE(same_bits(steps, whole));
+  const std::string by = "simd:" + who_multiplies_bytes(*options.isa) + ":int8";
+  EXPECT_EQ(attention.costs().project_provenance, by);
+  EXPECT_EQ(attention.costs().attend_provenance, by);
 }
 
 std::vector<LayerCase> cases() {

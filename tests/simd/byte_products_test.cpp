@@ -32,8 +32,8 @@ std::vector<Kernels> all_kernels() {
     std::string name(to_string(isa));
     std::erase(name, '.');
     all.push_back({isa, table.bytes, name});
-    if (table.bytes_by_vnni != nullptr && unit_facts().avx512_vnni) {
-      all.push_back({isa, table.bytes_by_vnni, name + "_vnni"});
+    if (table.bytes_by_dots != nullptr && unit_facts().byte_dots) {
+      all.push_back({isa, table.bytes_by_dots, name + "_dots"});
     }
   }
   return all;

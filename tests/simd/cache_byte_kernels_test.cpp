@@ -78,9 +78,9 @@ TEST(CacheByteKernels, HaveTheSameBitsByEitherInstruction) {
       EXPECT_TRUE(test::same_bits(attended(kernels, kernels.cache_bytes, true, shape), wanted));
       EXPECT_FALSE(test::same_bits(attended(kernels, nullptr, false, shape), wanted))
           << "floats were multiplied";
-      if (kernels.cache_bytes_by_vnni == nullptr || !unit_facts().avx512_vnni) continue;
+      if (kernels.cache_bytes_by_dots == nullptr || !unit_facts().byte_dots) continue;
       EXPECT_TRUE(
-          test::same_bits(attended(kernels, kernels.cache_bytes_by_vnni, true, shape), wanted));
+          test::same_bits(attended(kernels, kernels.cache_bytes_by_dots, true, shape), wanted));
     }
   }
 }

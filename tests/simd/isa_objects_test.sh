@@ -19,6 +19,8 @@ done
 ((${#objects[@]} > 0)) || { echo "no object files are listed in $list"; exit 1; }
 
 # The namespace of the level, or xsimd's name for the architecture as a template argument.
+# Its casts between vectors of NEON name none, and are no instruction.
+casts='xsimd::kernel::wrap::vreinterpretq_'
 case "$level" in
   sse42) own='::sse42::|xsimd::sse4_2' ;;
   avx2) own='::avx2::|xsimd::fma3<xsimd::avx2>|xsimd::avx2' ;;
@@ -26,8 +28,9 @@ case "$level" in
   avx512_bf16) own='::avx512_bf16::|xsimd::avx512' ;;
   avx512_vnni) own='::avx512_vnni::|xsimd::avx512' ;;
   amx) own='::amx::|xsimd::avx512' ;;
-  neon) own='::neon::|xsimd::neon' ;;
-  *) echo "unknown level '$level'; allowed: sse42, avx2, avx512, avx512_bf16, avx512_vnni, amx, neon"; exit 2 ;;
+  neon_dotprod) own="::neon_dotprod::|xsimd::neon|$casts" ;;
+  neon) own="::neon::|xsimd::neon|$casts" ;;
+  *) echo "unknown level '$level'; allowed: sse42, avx2, avx512, avx512_bf16, avx512_vnni, amx, neon, neon_dotprod"; exit 2 ;;
 esac
 
 failed=0

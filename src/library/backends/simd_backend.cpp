@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,15 +36,16 @@ struct Kernels {
   }
   /// The same of products.
   std::string provenance_of_products(bool by_unit) const {
-    return bytes == nullptr ? provenance(by_unit) : of_bytes(bytes == f32.bytes_by_vnni);
+    return bytes == nullptr ? provenance(by_unit) : of_bytes(bytes == f32.bytes_by_dots);
   }
   /// The same of attention.
   std::string provenance_of_attention(bool by_unit) const {
     return cache_bytes == nullptr ? provenance(by_unit)
-                                  : of_bytes(cache_bytes == f32.cache_bytes_by_vnni);
+                                  : of_bytes(cache_bytes == f32.cache_bytes_by_dots);
   }
-  std::string of_bytes(bool by_vnni) const {
-    return fmt::format("simd:{}:int8", by_vnni ? "avx512_vnni" : to_string(f32.isa));
+  std::string of_bytes(bool by_dots) const {
+    const std::string_view dots = f32.isa == Isa::neon ? "neon_dotprod" : "avx512_vnni";
+    return fmt::format("simd:{}:int8", by_dots ? dots : to_string(f32.isa));
   }
 };
 
@@ -131,17 +133,17 @@ TileChoice tiles_of(const BackendConfig& config) {
 
 // The same bits by either; one instruction multiplies four bytes where there is one.
 template <class Kernels>
-const Kernels* bytes_of(const Kernels* kernels, const Kernels* by_vnni) {
-  return by_vnni != nullptr && unit_facts().avx512_vnni ? by_vnni : kernels;
+const Kernels* bytes_of(const Kernels* kernels, const Kernels* by_dots) {
+  return by_dots != nullptr && unit_facts().byte_dots ? by_dots : kernels;
 }
 
 Kernels kernels_of(const BackendConfig& config) {
   const KernelTable& table = kernel_table(config.target.isa);
   Kernels kernels{table, config.dtype, config.cache, tiles_of(config), nullptr, nullptr};
   if (config.precision != Precision::int8) return kernels;
-  kernels.bytes = bytes_of(table.bytes, table.bytes_by_vnni);
+  kernels.bytes = bytes_of(table.bytes, table.bytes_by_dots);
   if (config.cache == Storage::q8) {
-    kernels.cache_bytes = bytes_of(table.cache_bytes, table.cache_bytes_by_vnni);
+    kernels.cache_bytes = bytes_of(table.cache_bytes, table.cache_bytes_by_dots);
   }
   return kernels;
 }

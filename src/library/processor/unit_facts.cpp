@@ -11,6 +11,9 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace headroom {
@@ -63,7 +66,11 @@ UnitFacts find_facts() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   facts.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
-  facts.avx512_vnni = __builtin_cpu_supports("avx512vnni") != 0;
+  facts.byte_dots = __builtin_cpu_supports("avx512vnni") != 0;
+#elif defined(__aarch64__) && defined(__linux__)
+  // The code for them may hold what Armv8.2 has besides, see simd/CMakeLists.txt.
+  constexpr std::uint64_t kNeeded = HWCAP_ASIMDDP | HWCAP_ASIMDRDM | HWCAP_ATOMICS | HWCAP_CRC32;
+  facts.byte_dots = (getauxval(AT_HWCAP) & kNeeded) == kNeeded;
 #endif
   facts.tiles = find_tile_facts();
   return facts;
@@ -81,7 +88,7 @@ std::string why_no_tiles(const TileFacts& facts) {
                      std::strerror(facts.permission));
 }
 
-bool is_built(Unit unit) {
+bool is_built([[maybe_unused]] Unit unit) {  // aarch64 has none
   bool built = false;
 #define HEADROOM_IS_UNIT(each) built = built || unit == Unit::each;
   HEADROOM_EACH_UNIT(HEADROOM_IS_UNIT)

@@ -22,7 +22,9 @@ struct TileFacts {
 struct UnitFacts {
   bool avx512_bf16 = false;  ///< CPUID, and the system saves the registers
   TileFacts tiles;
-  bool avx512_vnni = false;  ///< as the first; no unit of its own, as it changes no bit
+  /// One instruction multiplies four bytes: AVX512_VNNI, as the first, or the dot products of NEON,
+  /// as the kernel announces them. No unit of its own, as it changes no bit.
+  bool byte_dots = false;
 };
 
 /// Those of this process, found out at the first call. It asks the kernel for the permission that a

@@ -230,8 +230,10 @@ struct KernelTable {
   FewBitsKernels many_rows;        ///< with `ProjectTask::panel_room`
   /// Of x rounded to bytes, and weights in `GroupOrder::words`; with `byte_scratch_floats`.
   const FewBitsKernels* bytes;
-  const FewBitsKernels* bytes_by_vnni;  ///< the same bits by AVX512_VNNI; null for other levels
-  const RoundedKernels* rounded;        ///< compiled apart
+  /// The same bits by one instruction for four bytes, if `UnitFacts::byte_dots`: AVX512_VNNI, or
+  /// dot products of NEON. Null for other levels.
+  const FewBitsKernels* bytes_by_dots;
+  const RoundedKernels* rounded;  ///< compiled apart
 
   /// The rows of a task's tiles, from their states of all segments.
   void (*merge_segments)(const AttendTask& task);
@@ -255,7 +257,7 @@ struct KernelTable {
   /// As `rounded`, of `CacheOrder::words`: queries and weights are rounded to bytes, in
   /// `byte_room_floats`.
   const RoundedKernels* cache_bytes;
-  const RoundedKernels* cache_bytes_by_vnni;  ///< as `bytes_by_vnni`
+  const RoundedKernels* cache_bytes_by_dots;  ///< as `bytes_by_dots`
 };
 
 /// @pre `isa` is among `available_isas()`.

@@ -5,21 +5,27 @@
 #include "simd/kernels/project_kernel.hpp"
 
 #if defined(HEADROOM_ISA_AVX512)
-namespace headroom::simd::avx512_vnni {
+#define HEADROOM_DOTS_NAMESPACE avx512_vnni
+#elif defined(HEADROOM_ISA_NEON)
+#define HEADROOM_DOTS_NAMESPACE neon_dotprod
+#endif
+
+#if defined(HEADROOM_DOTS_NAMESPACE)
+namespace headroom::simd::HEADROOM_DOTS_NAMESPACE {
 extern const FewBitsKernels kByteKernels;
 extern const RoundedKernels kCacheByteKernels;
-}  // namespace headroom::simd::avx512_vnni
+}  // namespace headroom::simd::HEADROOM_DOTS_NAMESPACE
 #endif
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 namespace {
 
-#if defined(HEADROOM_ISA_AVX512)
-constexpr const FewBitsKernels* kBytesByVnni = &avx512_vnni::kByteKernels;
-constexpr const RoundedKernels* kCacheBytesByVnni = &avx512_vnni::kCacheByteKernels;
+#if defined(HEADROOM_DOTS_NAMESPACE)
+constexpr const FewBitsKernels* kBytesByDots = &HEADROOM_DOTS_NAMESPACE::kByteKernels;
+constexpr const RoundedKernels* kCacheBytesByDots = &HEADROOM_DOTS_NAMESPACE::kCacheByteKernels;
 #else
-constexpr const FewBitsKernels* kBytesByVnni = nullptr;
-constexpr const RoundedKernels* kCacheBytesByVnni = nullptr;
+constexpr const FewBitsKernels* kBytesByDots = nullptr;
+constexpr const RoundedKernels* kCacheBytesByDots = nullptr;
 #endif
 
 void exp2_array(const float* x, float* y, std::int64_t count) {
@@ -166,7 +172,7 @@ const KernelTable kTable{kIsa,
                          &kFewRowsKernels,
                          {project<Q8>, project<Q4>},
                          &kByteKernels,
-                         kBytesByVnni,
+                         kBytesByDots,
                          kRounded,
                          merge_segments,
                          exp2_array,
@@ -177,6 +183,6 @@ const KernelTable kTable{kIsa,
                          {largest_magnitude, to_bytes},
                          read_sum,
                          kCacheBytes,
-                         kCacheBytesByVnni};
+                         kCacheBytesByDots};
 
 }  // namespace headroom::simd::HEADROOM_ISA_NAMESPACE

@@ -152,7 +152,7 @@ std::string buckets_of(const TensorSet& set, const FoundLayer& layer) {
   const std::size_t place = first.find(kBlock);
   if (place != std::string::npos) {
     const std::size_t number = place + kBlock.size();
-    first.replace(number, first.find('.', number) - number, "0");
+    first.replace(number, first.find('.', number) - number, 1, '0');
   }
   const std::string name = first + std::string(kBuckets);
   return set.has(name) ? name : std::string();

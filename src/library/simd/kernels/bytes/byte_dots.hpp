@@ -5,11 +5,29 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-#if defined(HEADROOM_UNIT_AVX512_VNNI)
-inline constexpr bool kDotsOfBytes = true;  ///< one instruction multiplies four bytes of a lane
+/// Whether one instruction multiplies four bytes of a lane.
+#if defined(HEADROOM_UNIT_AVX512_VNNI) || defined(HEADROOM_UNIT_NEON_DOTPROD)
+inline constexpr bool kDotsOfBytes = true;
 #else
 inline constexpr bool kDotsOfBytes = false;
 #endif
+
+/// Whether both of its factors must have a sign, or neither. (The one of NEON that takes one of
+/// each came later, with Armv8.6; it would save an operation for each vector of bytes, none for a
+/// row.)
+#if defined(HEADROOM_UNIT_NEON_DOTPROD)
+inline constexpr bool kDotsOfAlike = true;
+#else
+inline constexpr bool kDotsOfAlike = false;
+#endif
+
+/// What a byte without a sign is more than the one with the same lower bits that has one.
+inline constexpr int kSignOffset = 128;
+
+/// Bytes as `add_dots` or `add_signed_dots` reads them. Where factors have to be alike, 128 is
+/// taken off each byte that has no sign, or added to each that has one; both turn its uppermost
+/// bit.
+HEADROOM_INLINE Bits alike(const Bits& bytes) { return kDotsOfAlike ? bytes ^ 0x80808080U : bytes; }
 
 using Shorts [[gnu::vector_size(kLanes * 4)]] = std::int16_t;
 
@@ -31,7 +49,8 @@ HEADROOM_INLINE Ints dot_of_pairs(const Bits& pairs, std::int32_t of) {
 #endif
 }
 
-/// Adds the products of each lane's four bytes, which have no sign, with those of x, which have.
+/// Adds the products of each lane's four bytes, which have no sign unless `alike` gave them one,
+/// with those of x, which have.
 /// @param x one word for them; or two of pairs, the first and the third and the others
 /// @param second from the first pair to the second one
 HEADROOM_INLINE Ints add_dots(const Ints& sum, const Bits& bytes, const std::int32_t* x,
@@ -41,6 +60,11 @@ HEADROOM_INLINE Ints add_dots(const Ints& sum, const Bits& bytes, const std::int
   return __builtin_bit_cast(
       Ints, _mm512_dpbusd_epi32(__builtin_bit_cast(__m512i, sum),
                                 __builtin_bit_cast(__m512i, bytes), _mm512_set1_epi32(*x)));
+#elif defined(HEADROOM_UNIT_NEON_DOTPROD)
+  (void)second;
+  return __builtin_bit_cast(
+      Ints, vdotq_s32(__builtin_bit_cast(int32x4_t, sum), __builtin_bit_cast(int8x16_t, bytes),
+                      vreinterpretq_s8_s32(vdupq_n_s32(*x))));
 #else
   const Bits even = bytes & 0x00ff00ffU;
   const Bits odd = (bytes >> 8) & 0x00ff00ffU;
@@ -48,7 +72,7 @@ HEADROOM_INLINE Ints add_dots(const Ints& sum, const Bits& bytes, const std::int
 #endif
 }
 
-/// The same of bytes that have a sign, with x that has none.
+/// The same of bytes that have a sign unless `alike` took it, with x that has none.
 HEADROOM_INLINE Ints add_signed_dots(const Ints& sum, const Bits& bytes, const std::int32_t* x,
                                      std::int64_t second) {
 #if defined(HEADROOM_UNIT_AVX512_VNNI)
@@ -56,6 +80,11 @@ HEADROOM_INLINE Ints add_signed_dots(const Ints& sum, const Bits& bytes, const s
   return __builtin_bit_cast(
       Ints, _mm512_dpbusd_epi32(__builtin_bit_cast(__m512i, sum), _mm512_set1_epi32(*x),
                                 __builtin_bit_cast(__m512i, bytes)));
+#elif defined(HEADROOM_UNIT_NEON_DOTPROD)
+  (void)second;
+  return __builtin_bit_cast(
+      Ints, vdotq_u32(__builtin_bit_cast(uint32x4_t, sum), __builtin_bit_cast(uint8x16_t, bytes),
+                      vreinterpretq_u8_s32(vdupq_n_s32(*x))));
 #else
   const auto even = __builtin_bit_cast(Shorts, bytes << 8) >> 8;
   const auto odd = __builtin_bit_cast(Shorts, bytes) >> 8;

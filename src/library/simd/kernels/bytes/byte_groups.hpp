@@ -16,7 +16,7 @@ inline constexpr int kCacheGroupWords = kDotsOfBytes ? kGroup / 4 : kGroup / 2;
 struct ByteGroups {
   std::int32_t* words;  ///< `kCacheGroupWords` of each
   float* scales;
-  std::int32_t* starts;  ///< of what has a sign: what sums of keys that are 128 more begin with
+  std::int32_t* starts;  ///< if `kHasStarts`: what sums of bytes that are 128 more begin with
 
   /// @param memory `byte_group_floats(count)`
   HEADROOM_INLINE ByteGroups(float* memory, std::int64_t count)
@@ -24,6 +24,12 @@ struct ByteGroups {
         scales(memory + count * kCacheGroupWords),
         starts(reinterpret_cast<std::int32_t*>(scales + (count + kChunk - 1) / kChunk * kChunk)) {}
 };
+
+/// Whether groups are multiplied with bytes that are 128 more. Queries have a sign, and keys lie
+/// so; weights have none, so values become so where factors have to be alike, and keys no longer
+/// are.
+template <bool kSigned>
+inline constexpr bool kHasStarts = kSigned != kDotsOfAlike;
 
 /// From a word of pairs to the other one of the same bytes.
 inline constexpr int kSecondPair = kGroup / 4;
@@ -107,15 +113,14 @@ HEADROOM_INLINE void round_groups(std::int64_t count, const ByteGroups& groups,
       for (int v = 0; v < kVectors; ++v) {
         const Vec shifted = value(first + i, v) * inverse + Vec(kShift);
         store_bytes(bytes + v * kLanes, bits_of(shifted));
-        if constexpr (kSigned) sum += shifted - Vec(kShift);
+        if constexpr (kHasStarts<kSigned>) sum += shifted - Vec(kShift);
       }
       keep_group<kSigned>(bytes, groups.words + (first + i) * kCacheGroupWords);
       folded[i] = sum;
     }
-    if constexpr (kSigned) {
-      constexpr float kOffset = 128;
+    if constexpr (kHasStarts<kSigned>) {
       for (std::int64_t i = some; i < kLanes; ++i) folded[i] = Vec(0.0F);
-      const Bits starts = bits_of(sum_each(folded) * Vec(-kOffset) + Vec(kShift)) -
+      const Bits starts = bits_of(sum_each(folded) * Vec(-kSignOffset) + Vec(kShift)) -
                           __builtin_bit_cast(std::uint32_t, kShift);
       __builtin_memcpy(groups.starts + first, &starts, sizeof(starts));
     }

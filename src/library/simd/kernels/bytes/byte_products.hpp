@@ -57,7 +57,7 @@ HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a,
           }
         };
         if constexpr (kStored == Storage::q8) {
-          add(bytes, w);
+          add(alike(bytes), w);
         } else {
           add(bytes & 0x0f0f0f0fU, w);
           add((bytes >> 4) & 0x0f0f0f0fU, w + kWords);

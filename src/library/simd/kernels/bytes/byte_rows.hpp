@@ -83,7 +83,7 @@ HEADROOM_INLINE void put_group(const ByteGroup& group, std::int64_t rows, std::i
   }
   for (int j = 0; j < kGroupWords; ++j) to[j * rows] = static_cast<std::int32_t>(words[j]);
   to[kGroupWords * rows] = __builtin_bit_cast(std::int32_t, group.scale);
-  to[(kGroupWords + 1) * rows] = -OFFSET * sum;
+  to[(kGroupWords + 1) * rows] = kDotsOfAlike && OFFSET == kSignOffset ? 0 : -OFFSET * sum;
 }
 
 /// Rounds neighbouring rows that are multiplied together.

@@ -35,7 +35,9 @@ HEADROOM_INLINE void dot_groups(const ByteGroups& queries, const CacheByte* keys
 #pragma GCC unroll 16
     for (int r = 0; r < ROWS; ++r) {
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) sums[r][v] = Ints{} + starts[r];
+      for (int v = 0; v < NV; ++v) {
+        sums[r][v] = kHasStarts<true> ? Ints{} + starts[r] : Ints{};
+      }
     }
 #pragma GCC unroll 2
     for (int w = 0; w < kWords; ++w) {
@@ -46,6 +48,7 @@ HEADROOM_INLINE void dot_groups(const ByteGroups& queries, const CacheByte* keys
         __builtin_memcpy(&bytes[v],
                          keys + (v / 2) * kPanel * width + w * kWordBytes + (v % 2) * kLanes * 4,
                          sizeof(Bits));
+        bytes[v] = alike(bytes[v]);
       }
 #pragma GCC unroll 16
       for (int r = 0; r < ROWS; ++r) {

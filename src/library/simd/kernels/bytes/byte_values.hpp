@@ -22,13 +22,16 @@ HEADROOM_INLINE void add_group(const ByteGroups& weights, std::int64_t first,
   const std::int32_t* words = weights.words + first * kCacheGroupWords;
   Ints sums[MR][NV];
 #pragma GCC unroll 16
-  for (int i = 0; i < MR * NV; ++i) sums[i / NV][i % NV] = Ints{};
+  for (int i = 0; i < MR * NV; ++i) {
+    sums[i / NV][i % NV] = kHasStarts<false> ? Ints{} + weights.starts[first + i / NV] : Ints{};
+  }
 #pragma GCC unroll 2
   for (int w = 0; w < kGroup / 4; ++w) {
     Bits bytes[NV];
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) {
       __builtin_memcpy(&bytes[v], values + w * word_bytes + v * kLanes * 4, sizeof(Bits));
+      bytes[v] = alike(bytes[v]);
       if constexpr (kPrefetches) __builtin_prefetch(ahead + w * word_bytes + v * kLanes * 4, 0, 2);
     }
 #pragma GCC unroll 16
