@@ -73,6 +73,17 @@ TEST_P(DotProduct, HasTheBitsOfOneLayoutInEveryOther) {
   }
 }
 
+// Exponentials of the last head's scores are infinite but for its own maximum.
+TEST_P(DotProduct, GivesEachRowItsOwnMaximum) {
+  const RandomCall c{{1, 1, 50, 4, 1, 64}, {}};
+  Tensors tensors(c, 3);
+  const HeadsView q = tensors.q.view();
+  for (std::int64_t i = 0; i < q.head_dim; ++i) q.data[3 * q.head_stride + i] *= 100;
+  DotProductAttention attention(c.sizes, c.rule, GetParam().options());
+  attention.run(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view());
+  EXPECT_TRUE(matches(tensors, c, GetParam().precision));
+}
+
 TEST_P(DotProduct, SaysOfItsKernelsWhatALayerSays) {
   const Layer layer = gaussian_layer(plain_shape(70, 32, 4, 8));
   const Attention of_layer = layer_for(layer.shape, layer.weights, GetParam().options());
