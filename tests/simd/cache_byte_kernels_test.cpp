@@ -108,7 +108,8 @@ TEST(CacheByteLoops, RoundToTheSameBytesAtEveryLevel) {
           special[static_cast<std::size_t>(count) / 3 % special.size()];
     if (count % 2 == 0) values.back() = 127;
     std::vector<std::int8_t> expected(values.size());
-    const F16 scale = round_to_bytes(values.data(), count, expected.data());
+    const F16 scale =
+        round_to_bytes(values.data(), count, expected.data(), kByteLoops<class OfTheTest>);
     for (const Isa isa : available_isas()) {
       std::vector<std::int8_t> bytes(values.size());
       const F16 here =

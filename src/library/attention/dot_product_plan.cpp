@@ -55,8 +55,7 @@ void check_cache_storage(const ScoreRule& rule, const AttentionOptions& options)
   if (numbers.cache == Storage::q8 && !rule.causal) {
     throw Unsupported(
         "attention: cache_dtype q8 depends on positions, a query sees its own block of keys as it "
-        "is "
-        "and earlier ones rounded; it must be causal");
+        "is and earlier ones rounded; it must be causal");
   }
   if (numbers.cache == Storage::f32) {
     throw InvalidArgument(

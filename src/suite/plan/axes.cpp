@@ -159,8 +159,7 @@ Axes::Axes()
           isa_of),
       unit({.name = "unit",
             .help = "force the unit that multiplies parts: none, avx512_bf16, amx or emulated "
-                    "(default: the "
-                    "fastest here)",
+                    "(default: the fastest here)",
             .choices = unit_names()},
            unit_of),
       dropout({.name = "dropout",

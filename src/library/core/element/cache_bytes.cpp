@@ -19,14 +19,6 @@ struct Scale {
 
 }  // namespace
 
-F16 round_to_bytes(const float* values, std::int64_t count, std::int8_t* bytes) {
-  const Scale scale(largest_magnitude_as<Baseline>(values, count));
-  for (std::int64_t i = 0; i < count; ++i) {
-    bytes[i] = byte_of_as<Baseline>(values[i], scale.inverse);
-  }
-  return scale.stored;
-}
-
 F16 round_to_bytes(const float* values, std::int64_t count, std::int8_t* bytes,
                    const ByteLoops& loops) {
   const Scale scale(loops.largest_magnitude(values, count));

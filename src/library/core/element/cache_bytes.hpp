@@ -56,12 +56,22 @@ struct ByteLoops {
   void (*to_bytes)(const float* values, std::int64_t count, float inverse, std::int8_t* bytes);
 };
 
+template <class Level>
+std::int32_t largest_magnitude(const float* values, std::int64_t count) {
+  return largest_magnitude_as<Level>(values, count);
+}
+template <class Level>
+void to_bytes(const float* values, std::int64_t count, float inverse, std::int8_t* bytes) {
+  for (std::int64_t i = 0; i < count; ++i) bytes[i] = byte_of_as<Level>(values[i], inverse);
+}
+/// For whatever instruction set they are compiled for; the same bits by each.
+template <class Level>
+inline constexpr ByteLoops kByteLoops{largest_magnitude<Level>, to_bytes<Level>};
+
 /// `bytes[i] = round(values[i] / d)`, halves to even, with the scale `d = max |values| / 127`.
 /// Where a value is no number, or too large for a finite scale, `d` is NaN or infinite, and all
 /// that is made of it is no number either.
 /// @return the scale
-HEADROOM_API F16 round_to_bytes(const float* values, std::int64_t count, std::int8_t* bytes);
-/// The same bits by other loops.
 HEADROOM_API F16 round_to_bytes(const float* values, std::int64_t count, std::int8_t* bytes,
                                 const ByteLoops& loops);
 

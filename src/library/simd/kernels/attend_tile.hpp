@@ -111,16 +111,15 @@ HEADROOM_INLINE bool all_seen(const KeyBlock& block, std::int64_t k) {
   return k >= block.common_begin && k + NV * kLanes <= block.common_end;
 }
 
-/// Where the score of key `k` (within the block) and row `r` of a tile of MR rows is kept.
-template <int MR>
-HEADROOM_INLINE std::int64_t score_at(std::int64_t k, std::int64_t r) {
-  return (k / kChunk) * MR * kChunk + r * kChunk + k % kChunk;
-}
-
-/// The same of a tile of so many rows. What runs seldom, or walks rows one after the other, is
-/// compiled once for all numbers of rows: beside a vector of scores the multiplication is nothing.
+/// Where the score of key `k` (within the block) and row `r` of a tile of so many rows is kept.
+/// What runs seldom, or walks rows one after the other, is compiled once for all numbers of rows:
+/// beside a vector of scores the multiplication is nothing.
 HEADROOM_INLINE std::int64_t score_at(std::int64_t rows, std::int64_t k, std::int64_t r) {
   return (k / kChunk) * rows * kChunk + r * kChunk + k % kChunk;
+}
+template <int MR>
+HEADROOM_INLINE std::int64_t score_at(std::int64_t k, std::int64_t r) {
+  return score_at(MR, k, r);
 }
 
 /// The lanes whose index is below a number.

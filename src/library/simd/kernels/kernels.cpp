@@ -56,14 +56,6 @@ void softmax_tile(float* scores, float* sums) {
 
 void normalise_rows(const NormRows& rows) { normalise_rows_of(rows); }
 
-std::int32_t largest_magnitude(const float* values, std::int64_t count) {
-  return largest_magnitude_as<ThisLevel>(values, count);
-}
-
-void to_bytes(const float* values, std::int64_t count, float inverse, std::int8_t* bytes) {
-  for (std::int64_t i = 0; i < count; ++i) bytes[i] = byte_of_as<ThisLevel>(values[i], inverse);
-}
-
 /// As many independent chains as the register tile has, to hide the latency.
 double fma_chain(std::int64_t iterations, float* sink) {
   constexpr int kChains = 2 * kTileRows;
@@ -180,7 +172,7 @@ const KernelTable kTable{kIsa,
                          fma_chain,
                          tile_chain,
                          normalise_rows,
-                         {largest_magnitude, to_bytes},
+                         kByteLoops<ThisLevel>,
                          read_sum,
                          kCacheBytes,
                          kCacheBytesByDots};
