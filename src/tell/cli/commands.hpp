@@ -56,8 +56,4 @@ Command add_run(CLI::App& app, machine::LimitKernelsOf limits_of);
 Command add_trend(CLI::App& app);
 Command add_tune(CLI::App& app, machine::LimitKernelsOf limits_of);
 
-/// The whole program: parses, runs, and turns every error into a message and an exit code.
-int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
-                RunAsRank run_as_rank);
-
 }  // namespace headroom::cli

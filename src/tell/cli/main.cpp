@@ -1,4 +1,4 @@
-#include "cli/commands.hpp"
+#include "cli/line/run_program.hpp"
 #include "program/process_setup.hpp"
 
 #ifdef HEADROOM_HAVE_MPI

@@ -10,6 +10,7 @@
 #include "cli/line/complete.hpp"
 #include "cli/line/manual.hpp"
 #include "cli/line/output.hpp"
+#include "cli/line/run_program.hpp"
 #include "cli/line/usage.hpp"
 #include "headroom/version.hpp"
 #include "program/exit_code.hpp"
