@@ -2,11 +2,8 @@
 // or not, in tiles of every height, and with prefetches as without.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <random>
 #include <vector>
 
 #include "core/executor.hpp"
@@ -81,43 +78,6 @@ TEST(CacheByteKernels, HaveTheSameBitsByEitherInstruction) {
       if (kernels.cache_bytes_by_dots == nullptr || !unit_facts().byte_dots) continue;
       EXPECT_TRUE(
           test::same_bits(attended(kernels, kernels.cache_bytes_by_dots, true, shape), wanted));
-    }
-  }
-}
-
-// Halves, numbers beyond the last step, signed zeros and what is no number among them.
-TEST(CacheByteLoops, RoundToTheSameBytesAtEveryLevel) {
-  std::mt19937 random(11);
-  std::normal_distribution<float> normal;
-  const std::vector<float> special{0.5F,
-                                   -1.5F,
-                                   2.5F,
-                                   -0.0F,
-                                   127.4F,
-                                   -300,
-                                   1e-40F,
-                                   std::numeric_limits<float>::quiet_NaN(),
-                                   -std::numeric_limits<float>::infinity()};
-  for (std::int64_t count = 1; count < 150; ++count) {
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (float& value : values) value = 40 * normal(random);
-    // Every third row has one of them, and the first ones have the largest of all in the last
-    // place.
-    if (count % 3 == 0)
-      values[static_cast<std::size_t>(count) / 2] =
-          special[static_cast<std::size_t>(count) / 3 % special.size()];
-    if (count % 2 == 0) values.back() = 127;
-    std::vector<std::int8_t> expected(values.size());
-    const F16 scale =
-        round_to_bytes(values.data(), count, expected.data(), kByteLoops<class OfTheTest>);
-    for (const Isa isa : available_isas()) {
-      std::vector<std::int8_t> bytes(values.size());
-      const F16 here =
-          round_to_bytes(values.data(), count, bytes.data(), simd::kernel_table(isa).rounding);
-      EXPECT_EQ(here.bits, scale.bits) << to_string(isa) << ", " << count << " numbers";
-      if (std::isfinite(scale.value())) {
-        EXPECT_EQ(bytes, expected) << to_string(isa) << ", " << count << " numbers";
-      }
     }
   }
 }

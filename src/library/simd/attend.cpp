@@ -68,7 +68,6 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
   if (rounds_) {
     room = rounded_room_floats(kernels.tile_rows, head_dim);
     if (bytes != nullptr) room += byte_room_floats(kernels.tile_rows, head_dim);
-    room = std::max(room, 2 * value_dim);
   } else if (cross || stored_alone) {
     room = attend_room_floats(kernels.lanes, head_dim, value_dim);
   }
@@ -180,13 +179,13 @@ void StreamingAttention::prepare(const Run& run, std::int64_t pair) const {
 }
 
 // New keys are prepared and packed; the queries of the group are prepared on the way.
-void StreamingAttention::append(const Run& run, std::int64_t pair, const Place& head, int slot) {
+void StreamingAttention::append(const Run& run, std::int64_t pair, const Place& head) {
   const Sequence& sequence = sequence_of(run, pair);
   const std::int64_t key_head = pair % shape_.key_heads();
   const AttendCall& call = run.call;
   prepare(run, pair);
   if (rounds_) {
-    append_rounded(run, sequence, key_head, head, room_.data() + slot * room_per_slot_);
+    append_rounded(run, sequence, key_head, head);
     return;
   }
   if (run.store != nullptr && run.store->rows.size() > 0) {

@@ -88,11 +88,11 @@ class StreamingAttention {
   std::int64_t packed_keys(const Sequence& sequence) const;
   const Sequence& sequence_of(const Run& run, std::int64_t pair) const;
   void prepare(const Run& run, std::int64_t pair) const;
-  void append(const Run& run, std::int64_t pair, const Place& head, int slot);
+  void append(const Run& run, std::int64_t pair, const Place& head);
   bool cuts_rows(const Run& run, std::int64_t pair) const;
   InputRows append_cut(const Run& run, std::int64_t pair, Place& head) const;
   void append_rounded(const Run& run, const Sequence& sequence, std::int64_t key_head,
-                      const Place& head, float* row) const;
+                      const Place& head) const;
   AttendTask task_of(const Run& run, std::int64_t pair, const Place& head, int slot);
   void add_mask(AttendTask& task, const ScoreMask& mask) const;
   std::int64_t tile_height(std::int64_t rows) const;

@@ -96,10 +96,8 @@ StreamingAttention::Place StreamingAttention::place_rounded(const Run& run, std:
 }
 
 // Full blocks are rounded, and the one that is not full stays in the store.
-// @param row see RoundedHeads::round_values
 void StreamingAttention::append_rounded(const Run& run, const Sequence& sequence,
-                                        std::int64_t key_head, const Place& head,
-                                        float* row) const {
+                                        std::int64_t key_head, const Place& head) const {
   const AttendCall& call = run.call;
   const std::int64_t head_dim = shape_.head_dim();
   const std::int64_t before = sequence.past - head.fresh_begin;
@@ -122,8 +120,8 @@ void StreamingAttention::append_rounded(const Run& run, const Sequence& sequence
   if (last != fresh && key < packed) {
     std::copy_n(fresh + key * head_dim, kCacheBlock * head_dim, last);
   }
-  rounded.round_values(head.rounded, sequence.past, sequence.new_keys, call.v, sequence.first_key,
-                       key_head, row);
+  rounded.round_values(head.rounded, sequence.past, sequence.new_keys,
+                       {call.v.at(sequence.first_key, key_head), call.v.dtype, call.v.row_stride});
 }
 
 }  // namespace headroom::simd

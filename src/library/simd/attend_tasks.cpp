@@ -157,7 +157,7 @@ void StreamingAttention::run_whole_heads(const Executor& executor, const Run& ru
     if (cuts_rows(run, pair)) {
       rows = append_cut(run, pair, keys);
     } else {
-      append(run, pair, keys, slot);
+      append(run, pair, keys);
     }
     AttendTask task = task_of(run, pair, keys, slot);
     const std::int64_t most = tiles_per_task(task.rows);
@@ -242,7 +242,7 @@ void StreamingAttention::run(const Executor& executor, const AttendCall& call, P
     first_key += shape_.key_heads() * packed_keys(sequence);
   }
   // All keys are packed before any is read.
-  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot), slot); };
+  auto pack = [&](std::int64_t pair, int slot) { append(run, pair, place(run, pair, slot)); };
   executor.run(run.pairs, pack, kPackShare * run.seconds);
   if (shares_segments(run)) {
     run_segments(executor, run);

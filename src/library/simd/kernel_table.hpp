@@ -18,6 +18,9 @@
 
 namespace headroom::simd {
 
+struct KeysToRound;
+struct ValuesToRound;
+
 /// Depth of one packed chunk: broadcasts of a row tile's `x` values read `kChunk` neighbours of
 /// each row before they move to the next chunk. 16 floats are one cache line, so packing copies
 /// whole lines and needs no transpose.
@@ -250,7 +253,8 @@ struct KernelTable {
   /// and the clock that they cost keep it below the peak on some cores. As `fma_chain`.
   double (*tile_chain)(std::int64_t iterations, float* sink);
   void (*normalise_rows)(const NormRows& rows);
-  ByteLoops rounding;  ///< of keys and values to bytes
+  void (*round_keys)(const KeysToRound& keys);  ///< see round_task.hpp
+  void (*round_values)(const ValuesToRound& values);
   /// Sum of `count` floats (whole vectors), for the read bandwidth.
   float (*read_sum)(const float* x, std::int64_t count);
 

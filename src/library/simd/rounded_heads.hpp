@@ -5,23 +5,13 @@
 
 #include "core/aligned_buffer.hpp"
 #include "core/element/cache_bytes.hpp"
-#include "core/head_view.hpp"
 #include "simd/kernel_table.hpp"
+#include "simd/round_task.hpp"
 
 namespace headroom::simd {
 
-/// How bytes lie.
-enum class CacheOrder : std::uint8_t {
-  floats,  ///< keys in panels and values in rows, as floats do in PackedHeads
-  /// As products of bytes read them. Keys in panels, groups of 32 channels one after the other (the
-  /// last one filled up) and in them words of four neighbours, key after key; they are 128 more, so
-  /// that they have no sign. Values in words of four tokens', column after column.
-  words,
-};
-
-/// Bytes of keys and values lie in a `CacheOrder`. Beside
-/// them lie their scales, fp16 numbers: of a block of keys one for each channel, filled up to whole
-/// chunks, and of a token's values one.
+/// Bytes of keys and values lie in a `CacheOrder`. Beside them lie their scales, fp16 numbers: of a
+/// block of keys one for each channel, filled up to whole chunks, and of a token's values one.
 class RoundedHeads {
  public:
   RoundedHeads() = default;
@@ -45,11 +35,8 @@ class RoundedHeads {
   /// @param position of its first; @param panels its keys as floats
   void round_keys(const Head& head, std::int64_t position, const float* panels) const;
   /// Rounds the values of `count` tokens from `position` on.
-  /// @param v one block of it, from row `first_row` on
-  /// @param row room for the values of a token as floats, and once more
   void round_values(const Head& head, std::int64_t position, std::int64_t count,
-                    const AnyBlockedView& v, std::int64_t first_row, std::int64_t block,
-                    float* row) const;
+                    const RowsOf& rows) const;
 
   /// As `PackedHeads::zero` and `copy`, in whole blocks.
   void zero(std::int64_t first, std::int64_t count);
@@ -63,11 +50,9 @@ class RoundedHeads {
     std::int64_t keys, values, key_scales, value_scales;
   };
   At at(std::int64_t first) const;
-  void put_keys(std::int64_t channel, const std::int8_t* bytes, std::int8_t* block) const;
 
   const KernelTable* kernels_ = nullptr;
   CacheOrder order_ = CacheOrder::floats;
-  std::int64_t panel_ = 0;
   std::int64_t key_width_ = 0;  ///< bytes of a key
   std::int64_t head_dim_ = 0, value_dim_ = 0;
   std::int64_t value_stride_ = 0;

@@ -1,36 +1,39 @@
 #include "core/element/cache_bytes.hpp"
 
+#include <algorithm>
 #include <bit>
+
+#include "core/element/convert.hpp"
 
 namespace headroom {
 namespace {
 
-struct Baseline;
+// As bits, which have the order of magnitudes; a NaN's are the largest.
+std::uint32_t largest_magnitude(const float* values, std::int64_t count, std::int64_t stride) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i * stride]) & 0x7fffffffU);
+  }
+  return largest;
+}
 
-struct Scale {
-  F16 stored;
-  float value, inverse;
-
-  explicit Scale(std::int32_t largest)
-      : stored(round_to_f16(std::bit_cast<float>(largest) / kMostByte)),
-        value(stored.value()),
-        inverse(value > 0 ? 1 / value : 0) {}
-};
+// To nearest even: of a sum with it the last bit is one.
+float steps_of(float value, float inverse) {
+  constexpr float kToNearest = 0x1.8p23F;
+  const float steps = value * inverse;
+  const float limited = steps > kMostByte ? kMostByte : steps < -kMostByte ? -kMostByte : steps;
+  return limited + kToNearest - kToNearest;
+}
 
 }  // namespace
 
-F16 round_to_bytes(const float* values, std::int64_t count, std::int8_t* bytes,
-                   const ByteLoops& loops) {
-  const Scale scale(loops.largest_magnitude(values, count));
-  loops.to_bytes(values, count, scale.inverse, bytes);
-  return scale.stored;
-}
-
 void round_by_bytes(float* values, std::int64_t count, std::int64_t stride) {
-  const Scale scale(largest_magnitude_as<Baseline>(values, count, stride));
+  const auto largest = std::bit_cast<float>(largest_magnitude(values, count, stride));
+  const float scale = round_to_f16(largest / kMostByte).value();
+  const float inverse = scale > 0 ? 1 / scale : 0;
   for (std::int64_t i = 0; i < count; ++i) {
     float& value = values[i * stride];
-    value = scale.value * static_cast<float>(byte_of_as<Baseline>(value, scale.inverse));
+    value = scale * steps_of(value, inverse);
   }
 }
 

@@ -1,6 +1,7 @@
 // The kernels of one instruction-set level; compiled once per level, see cmake/HeadroomIsa.cmake.
 
 #include "simd/kernels/attend_kernel.hpp"
+#include "simd/kernels/bytes/round_cache.hpp"
 #include "simd/kernels/pack_keys.hpp"
 #include "simd/kernels/project_kernel.hpp"
 
@@ -172,7 +173,8 @@ const KernelTable kTable{kIsa,
                          fma_chain,
                          tile_chain,
                          normalise_rows,
-                         kByteLoops<ThisLevel>,
+                         round_cache_keys,
+                         round_cache_values,
                          read_sum,
                          kCacheBytes,
                          kCacheBytesByDots};

@@ -22,6 +22,15 @@ HEADROOM_INLINE float load_one(const RoundedFloat* p) {
   return load(lanes).data[0];
 }
 
+/// A vector whose lanes from `count` on are 0, if that is less than a vector.
+template <class A>
+HEADROOM_INLINE Vec load_some(const A* p, std::int64_t count) {
+  if (count >= kLanes) return load(p);
+  float lanes[kLanes] = {};
+  for (std::int64_t i = 0; i < count; ++i) lanes[i] = load_one(p + i);
+  return load(lanes);
+}
+
 /// Calls `f` with the rows' first value, whatever they are stored as.
 template <class F>
 HEADROOM_INLINE void with_rows_of(const RowsOf& rows, F&& f) {
