@@ -97,7 +97,7 @@ struct ProjectTask {
   Prefetch prefetch = Prefetch::far;  ///< see ProjectVariant, as are the next two
   bool pack_late = false;
   bool prefetches = false;
-  bool prefetch_panels = false;  ///< while the ones before them are multiplied
+  bool prefetch_panels = false;  ///< while what is before them is multiplied
   float* scratch = nullptr;      ///< `project_scratch_floats`, for the panels of all runs together
   float* panel_room = nullptr;   ///< of weights in few bits: `panel_room_floats`
 };

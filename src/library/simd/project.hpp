@@ -46,6 +46,8 @@ class BlockedProducts {
 
   bool by_bytes() const { return weights_.front().order() == GroupOrder::words; }
   Cut cut(const Executor& executor, std::int64_t rows) const;
+  /// Whether a call of so many tiles prefetches panels.
+  bool prefetches_panels(std::int64_t tiles) const;
   void (*kernel_for(std::int64_t tiles) const)(const ProjectTask&);
   std::int64_t task_panels() const;
   std::int64_t most_scratch(std::int64_t most_rows) const;

@@ -16,11 +16,14 @@ void project_rows(const ProjectTask& task) {
         pack_rows(x, task.x.stride, task.rows, task.depth, packed);
       });
   const Stage stage{whole_groups(task.depth), 0, task.depth, true, true};
+  TilePrefetches prefetches;
+  prefetches.groups = task.prefetch_panels;
   const auto run_all = [&]<int MR>() __attribute__((always_inline)) {
     for (std::int64_t r = 0; r < task.run_count; ++r) {
       const PanelRun& run = task.runs[r];
       for (std::int64_t p = run.panel_begin; p < run.panel_end;) {
-        p += run_panels<B, MR, Prefetch::none, false>(run, stage, packed, 0, p, partial, {});
+        p +=
+            run_panels<B, MR, Prefetch::none, false>(run, stage, packed, 0, p, partial, prefetches);
       }
     }
   };

@@ -18,6 +18,7 @@ struct TilePrefetches {
   const char* panel = nullptr;   ///< a share of a panel of the next group
   std::int64_t panel_lines = 0;  ///< per chunk
   bool y = false;                ///< where the tile is stored
+  bool groups = false;           ///< of weights in few bits
 };
 
 inline constexpr std::int64_t kLine = 64;  ///< bytes of a cache line
@@ -173,7 +174,8 @@ HEADROOM_INLINE void run_tile(const PanelRun& run, const TileCall<B>& call) {
   constexpr bool kPrefetches = NV <= 2 && kWanted;
   Destination<NV> to;
   if constexpr (kIsFewBits<B>) {
-    accumulate_few<MR, NV>(acc, call.a, call.b, call.panel_stride, call.depth);
+    accumulate_few<MR, NV>(acc, call.a, call.b, call.panel_stride, call.depth,
+                           call.prefetches.groups);
   } else if constexpr (kPrefetches) {
     to.whole = false;
     if (call.last) to = find_destination<NV>(run, call);

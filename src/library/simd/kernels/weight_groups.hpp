@@ -47,6 +47,29 @@ HEADROOM_INLINE Vec nibbles_of(const Bits& words, int i) {
 #endif
 }
 
+/// A group is prefetched while an earlier one is multiplied, a quarter at a time.
+inline constexpr int kQuarters = kGroup / kWordRows;
+
+/// Of wide tiles, which are those of few rows: what a core prefetches by itself comes too late
+/// while floats are made of bits.
+/// @param group that is multiplied, of the first panel; @param panel_stride bytes
+template <Storage kStored, int NV>
+HEADROOM_INLINE void prefetch_quarter(const std::uint8_t* group, std::int64_t panel_stride,
+                                      std::int64_t quarter) {
+  if constexpr (NV > 2) {
+    constexpr std::int64_t kBytes = storage_bytes(kStored, kGroup * kPanel);
+    constexpr std::int64_t kAhead = 4;  // groups: 2 to 4 KiB of each panel
+#pragma GCC unroll 16
+    for (int p = 0; p < NV / 2; ++p) {
+      const std::uint8_t* at =
+          group + p * panel_stride + kAhead * kBytes + quarter * kBytes / kQuarters;
+      // Each line: of some of them alone the core's own prefetching makes less than of none.
+#pragma GCC unroll 16
+      for (std::int64_t i = 0; i < kBytes / kQuarters; i += 64) __builtin_prefetch(at + i);
+    }
+  }
+}
+
 /// One group of the depth of NV vectors of columns, eight rows at a time.
 template <class B, int NV>
 struct GroupOfTile {
@@ -81,6 +104,11 @@ struct GroupOfTile {
     }
   }
 
+  /// While the eight rows from `row` on are multiplied.
+  HEADROOM_INLINE void prefetch(std::int64_t row) const {
+    prefetch_quarter<B::kStored, NV>(first, panel_stride, row / (kGroup / kQuarters));
+  }
+
   /// @param row where the eight start; @param i of them
   HEADROOM_INLINE Vec weights(int v, std::int64_t row, int i) const {
     if constexpr (std::is_same_v<B, Q4>) {
@@ -93,11 +121,11 @@ struct GroupOfTile {
   }
 };
 
-/// As `accumulate` of floats.
+/// As `accumulate` of floats. @param prefetches groups
 template <int MR, int NV, Storage kStorage>
 HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a,
                                     const FewBits<kStorage>* b, std::int64_t panel_stride,
-                                    std::int64_t depth) {
+                                    std::int64_t depth, bool prefetches) {
   using B = FewBits<kStorage>;
   using Group = GroupOfTile<B, NV>;
   const std::int64_t stride = weight_at<B>(b, panel_stride) - b;
@@ -105,6 +133,7 @@ HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a,
     Group group(weight_at<B>(b, k * Group::kWidth), stride);
     for (std::int64_t row = 0; row < kGroup && k + row < depth; row += kWordRows) {
       group.start(row);
+      if (prefetches) group.prefetch(row);
       const float* rows = a + (k + row) / kChunk * kChunk * MR + row % kChunk;
       const auto step = [&](int i) __attribute__((always_inline)) {
         Vec bv[NV];

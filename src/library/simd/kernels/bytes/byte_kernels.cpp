@@ -58,11 +58,13 @@ void project_bytes(const ProjectTask& task) {
       all.for_each(
           task.scratch, [&](std::int64_t row, std::int64_t rows,
                             float* x) __attribute__((always_inline)) {
+            TilePrefetches prefetches;
+            prefetches.groups = task.prefetch_panels && row == all.first;
             with_rows<kByteRows>(
                 rows, [&]<int MR>() __attribute__((always_inline)) {
                   for (std::int64_t p = group.panel_begin; p < group.panel_end;) {
                     p += run_panels<B, MR, Prefetch::none, false, kByteVectors<MR>>(
-                        group, stage, x, row, p, partial, {});
+                        group, stage, x, row, p, partial, prefetches);
                   }
                 });
           });

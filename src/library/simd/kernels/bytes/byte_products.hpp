@@ -21,11 +21,11 @@ template <Storage kStorage>
 inline constexpr bool kIsFewBits<ByteWeights<kStorage>> = true;
 
 /// As `accumulate` of floats.
-/// @param a rows as `round_rows` leaves them
+/// @param a rows as `round_rows` leaves them; @param prefetches groups
 template <int MR, int NV, Storage kStored>
 HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a,
                                     const ByteWeights<kStored>* b, std::int64_t panel_stride,
-                                    std::int64_t depth) {
+                                    std::int64_t depth, bool prefetches) {
   constexpr int kPer = kVectorsPerPanel<NV>;
   constexpr std::int64_t kWidth = kPer * kLanes;
   constexpr std::int64_t kScaleBytes = kWidth * 2;
@@ -43,6 +43,9 @@ HEADROOM_INLINE void accumulate_few(Accumulators<MR, NV>& acc, const float* a,
     }
 #pragma GCC unroll 8
     for (int w = 0; w < kWords; ++w) {
+      if (prefetches && w % (kWords / kQuarters) == 0) {
+        prefetch_quarter<kStored, NV>(weights, stride, w / (kWords / kQuarters));
+      }
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) {
         Bits bytes;
