@@ -22,7 +22,7 @@ class Peer:
     backend: str = ""  # that of the cells, if it is not the name
     products: str = ""  # "int8" or "bf16": what a rival rounds activations to beside few bits
     steps: bool = False  # called with one token after a past, and with nothing else
-    rounding: str = ""  # "own" if the weights, keys and values that it stores are not those of ours
+    rounding: str = ""  # "own" if what it stores in few bits is not what ours store
 
     @property
     def cell_backend(self) -> str:

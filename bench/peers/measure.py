@@ -138,7 +138,7 @@ def options() -> argparse.Namespace:
 
 def numbers_of(names: List[str], op: str) -> List[str]:
     """As cells are named, each once."""
-    known = [*NUMBERS, *dict.fromkeys(name for short in SHORT.values() for name in short)]
+    known = [*NUMBERS, *SHORT["layer"]]  # which has those of attention as well
     found: List[str] = []
     for name in names:
         if name not in known:

@@ -1,5 +1,5 @@
-"""Attention alone in ONNX Runtime: operators over prompts, and GroupQueryAttention, which also appends to
-a cache of floats or of eight bits and attends to all of it."""
+"""Attention alone in ONNX Runtime: operators over prompts, and GroupQueryAttention, which also
+appends to a cache of floats or of eight bits and attends to all of it."""
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
@@ -90,8 +90,8 @@ def graph_of(problem: Problem, name: str, scales: Dict[str, Any]) -> onnx.ModelP
 
 
 def alone(problem: Problem, name: str, scales: str) -> Layer:
-    """A cache is bound as what was and as what will be, so that a call writes its own keys where the
-    call before it wrote the same ones."""
+    """A cache is bound as what was and as what will be, so that a call writes its own keys where
+    the call before it wrote the same ones."""
     batch, tokens, width, _ = problem.sizes
     caches, scale_of = {}, {}
     if "GroupQuery" in name:
@@ -106,8 +106,10 @@ def alone(problem: Problem, name: str, scales: str) -> Layer:
         model, options_of(problem.threads), providers=["CPUExecutionProvider"]
     )
     rows = [batch, tokens, width]
-    new = {short: on_cpu(problem.heads(of)[:, problem.past :].reshape(rows))
-           for short, of in (("k", "key"), ("v", "value"))}
+    new = {
+        short: on_cpu(problem.heads(of)[:, problem.past :].reshape(rows))
+        for short, of in (("k", "key"), ("v", "value"))
+    }
     y = ort.OrtValue.ortvalue_from_shape_and_type(rows, np.float32, "cpu")
     bound = []
     for i in range(problem.inputs):

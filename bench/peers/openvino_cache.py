@@ -1,5 +1,5 @@
-"""A step over a cache that OpenVINO keeps as a state: what models exported for it have, and what its CPU
-plugin makes one operation of."""
+"""A step over a cache that OpenVINO keeps as a state, as models exported for it have one: its CPU
+plugin makes one operation of it."""
 from typing import Any, Dict, Tuple
 
 import numpy as np
@@ -8,15 +8,15 @@ from openvino import opset13 as ops
 from openvino.op.util import Variable, VariableInfo
 from peer import Layer, Problem
 
-# A call appends a key that nothing takes away again, so that every this many-th of the keys there is
-# a restart.
+# A call appends a key that nothing takes away again. Once calls have added so small a share of the
+# past, the state is set to the past again.
 GROWTH = 200
 BY_HEAD = np.array([0, 2, 1, 3], np.int64)
 
 
 def step_model(problem: Problem) -> ov.Model:
-    """Inputs: query, key and value of the new token, (batch, 1, heads, head_dim), and which sequence
-    of the state each one continues. Without the last the plugin makes no operation of it."""
+    """Inputs: query, key and value of the new token, (batch, 1, heads, head_dim), and which
+    sequence of the state each one continues: without that the plugin makes no operation of it."""
     batch, _, width, heads = problem.sizes
     head_dim = width // heads
     rows = ov.PartialShape([-1, -1, heads, head_dim])
@@ -94,5 +94,5 @@ def step_of(problem: Problem, config: Dict[str, Any], precision: ov.Type) -> Lay
     step = Step(model, problem)
     step.output(0)
     room = max(1, problem.past // GROWTH)
-    name = precision.get_type_name()
-    return Layer(step.call, step.output, f"SDPA operator over its cache of {name}", step.restart, room)
+    note = f"SDPA operator over its cache of {precision.get_type_name()}"
+    return Layer(step.call, step.output, note, step.restart, room)

@@ -536,7 +536,11 @@ class Caches(unittest.TestCase):
 
     def test_what_a_call_leaves_behind_is_taken_away_untimed(self) -> None:
         seen: List[str] = []
-        layer = Layer(lambda i: seen.append(f"call {i}"), lambda i: None, "", lambda: seen.append("restart"), 2)
+
+        def call(i: int) -> None:
+            seen.append(f"call {i}")
+
+        layer = Layer(call, call, "", lambda: seen.append("restart"), 2)
         server = Server(None)
         server.inputs = 3
         server.timed = lambda call, order: seen.append("timed") or len(order)
