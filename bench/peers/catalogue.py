@@ -21,7 +21,8 @@ class Peer:
     numbers: str = "f32"  # the third part of the cells' names; peers and ours meet in the same
     backend: str = ""  # that of the cells, if it is not the name
     products: str = ""  # "int8" or "bf16": what a rival rounds activations to beside few bits
-    rounding: str = ""  # "own" if its stored weights are not those of our few bits
+    steps: bool = False  # called with one token after a past, and with nothing else
+    rounding: str = ""  # "own" if what it stores in few bits is not what ours store
 
     @property
     def cell_backend(self) -> str:
@@ -30,25 +31,35 @@ class Peer:
     @property
     def fed(self) -> Dict[str, str]:
         """What it computes with and stores, for the keeper."""
-        precision, dtype, weights = parts(self.numbers)
+        precision, dtype, weights, cache = parts(self.numbers)
         told = {"precision": precision, "dtype": dtype}
-        rest = {"weights_dtype": weights, "products": self.products, "rounding": self.rounding}
+        rest = {"weights_dtype": weights, "cache_dtype": cache}
+        rest.update(products=self.products, rounding=self.rounding)
         return {**told, **{name: value for name, value in rest.items() if value}}
 
 
 # As cells are named: what products compute with, and what is stored where that is not f32.
 FEW_BITS = ("f32-wq8", "int8-wq8", "f32-wq4", "int8-wq4")
-NUMBERS = ("f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "bf16-bf16", *FEW_BITS)
+CACHES = ("f32-cq8", "int8-cq8", "f32-cbf16")
+NUMBERS = ("f32", "bf16x9", "bf16x6", "fp16x3", "bf16x3", "bf16", "bf16-bf16", *FEW_BITS, *CACHES)
 AS_F32 = NUMBERS[:4]  # held to one limit of the error
-SHORT = {"q8": FEW_BITS[:2], "q4": FEW_BITS[2:]}  # for --numbers
+SHORT = {  # for --numbers, by --op: a layer stores weights, attention alone keys and values
+    "layer": {"q8": FEW_BITS[:2], "q4": FEW_BITS[2:]},
+    "attention": {"q8": CACHES[:2]},
+}
 
 
-def parts(numbers: str) -> Tuple[str, str, str]:
-    """Precision, dtype, and what weights are stored as where that is not the dtype."""
+def parts(numbers: str) -> Tuple[str, str, str, str]:
+    """Precision, dtype, and what weights and caches are stored as where that is not the dtype."""
     precision, *stored = numbers.split("-")
-    weights = [name[1:] for name in stored if name.startswith("w")]
-    dtype = [name for name in stored if not name.startswith("w")]
-    return precision, "".join(dtype) or "f32", "".join(weights)
+    found = {"w": "", "c": ""}
+    dtype = "f32"
+    for name in stored:
+        if name[0] in found:
+            found[name[0]] = name[1:]
+        else:
+            dtype = name
+    return precision, dtype, found["w"], found["c"]
 
 
 def few_bits(numbers: str) -> str:
@@ -56,10 +67,15 @@ def few_bits(numbers: str) -> str:
     return parts(numbers)[2]
 
 
-def contest(numbers: str) -> Tuple[str, str, str]:
+def cache_of(numbers: str) -> str:
+    """`q8` or `bf16` where keys and values are stored so."""
+    return parts(numbers)[3]
+
+
+def contest(numbers: str) -> Tuple[str, str, str, str]:
     """What cells have in common that are compared with each other."""
-    precision, dtype, weights = parts(numbers)
-    return "f32" if precision in AS_F32 else precision, dtype, weights
+    precision, dtype, weights, cache = parts(numbers)
+    return "f32" if precision in AS_F32 else precision, dtype, weights, cache
 
 
 def _python(
@@ -149,12 +165,27 @@ NOT_AVAILABLE = {
 
 
 ALONE = ("attention",)
+
+
+def _cached(program: str, packages: str, steps: bool = False, products: str = "") -> Peer:
+    """Keys and values of eight bits, rounded as each library does it."""
+    name = "-".join([packages, "cq8", *filter(None, [products])])
+    judged = {"rounding": "own", "products": products}
+    peer = _python(name, f"{program} cq8 {products}", ALONE, packages, "f32-cq8", **judged)
+    peer.steps = steps
+    return peer
+
+
 # Over queries, keys and values that are given. oneDNN's products are in our backend of that name.
 ATTENTION_RIVALS = [
     _python("pytorch-sdpa", "rival_pytorch.py attention", ALONE, "pytorch"),
+    _python("onnxruntime", "rival_onnxruntime.py", ALONE, "onnxruntime"),
     _python("openvino", "rival_openvino.py", ALONE, "openvino"),
     _python("pytorch-sdpa-bf16", "rival_pytorch.py attention bf16", ALONE, "pytorch", "bf16-bf16"),
     _python("openvino-bf16", "rival_openvino.py bf16", ALONE, "openvino", "bf16"),
+    _cached("rival_onnxruntime.py", "onnxruntime"),
+    _cached("rival_openvino.py", "openvino", steps=True),
+    _cached("rival_openvino.py", "openvino", steps=True, products="bf16"),
 ]
 
 
@@ -167,10 +198,12 @@ def our_backend(program: str, name: str, numbers: str = "f32", op: str = "layer"
     command = [program, "layer", "--backend", name]
     if numbers == "f32":
         return Peer(name, command, ways, ours=True)
-    precision, dtype, weights = parts(numbers)
+    precision, dtype, weights, cache = parts(numbers)
     command += ["--precision", precision, "--dtype", dtype]
     if weights:
         command += ["--weights-dtype", weights]
+    if cache:
+        command += ["--cache-dtype", cache]
     return Peer(f"{name}-{numbers}", command, ways, ours=True, numbers=numbers, backend=name)
 
 

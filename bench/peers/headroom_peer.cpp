@@ -42,8 +42,9 @@ int run(int count, char** arguments) {
   std::string precision = "f32", dtype = "f32";
   layer->add_option("--precision", precision, "what its products compute with");
   layer->add_option("--dtype", dtype, "what x, y and weights are stored as");
-  std::string stored;
+  std::string stored, cached;
   layer->add_option("--weights-dtype", stored, "what weights are stored as, if not as the rest");
+  layer->add_option("--cache-dtype", cached, "likewise keys and values of attention alone");
   app.add_subcommand("keeper", "sets problems, checks outputs, writes the results folder");
   CLI::App* table = app.add_subcommand("table", "each peer beside the best of our cells");
   table->add_option("DIR", folder, "results folder of scripts/peers")->required();
@@ -62,6 +63,10 @@ int run(int count, char** arguments) {
     if (!stored.empty()) {
       numbers.weights = parse_storage(stored);
       if (!numbers.weights) throw InvalidArgument("layer: --weights-dtype takes q8, q4 and others");
+    }
+    if (!cached.empty()) {
+      numbers.cache = parse_storage(cached);
+      if (!numbers.cache) throw InvalidArgument("layer: --cache-dtype takes f32, bf16 or q8");
     }
     peers::serve_layer({backend, numbers});
   } else if (table->parsed()) {

@@ -80,13 +80,15 @@ std::set<Precision> precisions_of(const JsonFields& settings) {
 }
 
 // What each available backend computes as it is asked to, by the names of cells.
-ordered_json computed_numbers(const Target& target) {
+ordered_json computed_numbers(const Case& shape, const Target& target) {
   ordered_json all = ordered_json::object();
   for (const BackendInfo& info : backends()) {
     if (!info.available) continue;
     ordered_json& names = all[info.name] = ordered_json::array();
     for (const Numbers& numbers : record::all_numbers()) {
-      if (arithmetic_of(info.name, numbers, target).precision != numbers.precision) continue;
+      Arithmetic does = arithmetic_of(info.name, numbers, target);
+      if (!shape.has_projections()) does = does.of_attention();
+      if (does.precision != numbers.precision) continue;
       names.push_back(headroom::to_string(numbers));
     }
   }
@@ -119,7 +121,7 @@ ordered_json Keeper::backends_for(const JsonFields& request) const {
         [&, time = time](const auto& other) { return time <= kWorthwhile * other.second; });
     if (worthwhile) names.push_back(name);
   }
-  return {{"backends", names}, {"numbers", computed_numbers(target_)}};
+  return {{"backends", names}, {"numbers", computed_numbers(problem_.shape(), target_)}};
 }
 
 // Peers stand among the backends, so that a report names their versions and comparisons see when

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
-from typing import Any, Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 from catalogue import (
     NOT_AVAILABLE,
@@ -18,6 +18,7 @@ from catalogue import (
     REMOVED,
     SHORT,
     Peer,
+    cache_of,
     few_bits,
     given_peer,
     our_backend,
@@ -96,7 +97,7 @@ def options() -> argparse.Namespace:
     add("--shapes", nargs="+", type=shape_of, metavar="T,D,H", help="tokens,width,heads")
     add("--peers", type=names_of, help="names separated by commas, none, or all (default)")
     add("--ours", type=names_of, help="our backends (default: those that may be the fastest)")
-    add("--numbers", type=names_of, default=["f32"], help="f32 (default), bf16, q8, q4, ...")
+    add("--numbers", type=names_of, default=["f32"], help="f32 (default), bf16, q8, f32-cq8, ...")
     add("--threads", default="", help="such as 1,2 (default: every allowed core)")
     add("--samples", type=int, default=SAMPLES, help="per cell, at least 9 (default 15)")
     add("--launches", type=int, default=LAUNCHES, help="that take them, at least 3 (default 5)")
@@ -137,15 +138,19 @@ def options() -> argparse.Namespace:
 
 def numbers_of(names: List[str], op: str) -> List[str]:
     """As cells are named, each once."""
+    known = [*NUMBERS, *SHORT["layer"]]  # which has those of attention as well
+    found: List[str] = []
     for name in names:
-        if name not in NUMBERS and name not in SHORT:
-            known = ", ".join((*NUMBERS, *SHORT))
-            raise ValueError(f"--numbers: unknown '{name}'; known: {known}")
-        if op == "attention" and any(map(few_bits, SHORT.get(name, (name,)))):
+        if name not in known:
+            raise ValueError(f"--numbers: unknown '{name}'; known: {', '.join(known)}")
+        if op == "attention" and (few_bits(name) or name not in (*NUMBERS, *SHORT[op])):
             raise ValueError(
                 f"--numbers: '{name}' is of weights, and --op attention has none; give others"
             )
-    return list(dict.fromkeys(each for name in names for each in SHORT.get(name, (name,))))
+        if op == "layer" and cache_of(name):
+            raise ValueError(f"--numbers: '{name}' is of a cache, and needs --op attention")
+        found += SHORT[op].get(name, (name,))
+    return list(dict.fromkeys(found))
 
 
 def chosen(names: Optional[List[str]], numbers: List[str], op: str) -> List[Peer]:
@@ -220,14 +225,21 @@ class Run:
                 self.skip(peer.name, error.reason, f"skipped: {error}")
             except (PeerError, OSError) as error:
                 self.skip(peer.name, str(error), f"skipped: {error}")
-        if self.given.peers and self.few_bits():
+        if self.given.peers and (self.few_bits() or self.caches()):
             for name, reason in NOT_AVAILABLE.items():
                 self.skip(name, reason, reason)
 
     def few_bits(self) -> List[str]:
         """What weights are stored as by whoever takes part, in few bits."""
+        return self.stored(few_bits)
+
+    def caches(self) -> List[str]:
+        """Likewise keys and values, where they are not as the dtype says."""
+        return self.stored(cache_of)
+
+    def stored(self, part: Callable[[str], str]) -> List[str]:
         peers = [peer.numbers for peer in self.given.peers]
-        return sorted({few_bits(name) for name in self.given.numbers + peers} - {""})
+        return sorted({part(name) for name in self.given.numbers + peers} - {""})
 
     def settings(self) -> Dict[str, Any]:
         given = self.given
@@ -303,6 +315,7 @@ class Run:
                 # Who stores bf16 and who does not are fed the same values.
                 rounded=any(name.endswith("-bf16") for name in self.given.numbers),
                 weights=self.few_bits(),
+                caches=self.caches(),
                 **sizes,
             )
             run = ShapeRun(
@@ -314,6 +327,9 @@ class Run:
                 lambda peer: open_.enter_context(self.start(peer, threads)),
             )
             for peer in self.our_peers(keeper, threads) + self.peers:
+                if peer.steps and not (sizes["tokens"] == 1 and sizes["past"] > 0):
+                    say(f"{peer.name}: not here: it takes one token after a past")
+                    continue
                 say(f"{problem['id']}, t{threads}: preparing and checking {peer.name}")
                 if memory_left() < LEAST_MEMORY:
                     say(f"{peer.name}: skipped here: too little memory is left")

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "core/element/convert.hpp"
+#include "core/element/numbers_of.hpp"
 #include "headroom/headroom.hpp"
 #include "headroom/version.hpp"
+#include "measure/group/heads_after_past.hpp"
 #include "measure/group/heads_layout.hpp"
 #include "rival.hpp"
 
@@ -68,27 +70,28 @@ ordered_json told_of(const Attention& layer, const std::string& backend) {
   return told_of(layer.costs(), layer.choice(), layer.options().threads, backend);
 }
 
-// Keys and values of floats or bf16, where cells have them; the queries are brought by each call.
+// Keys and values of floats or bf16, where cells have them, or what came before in a cache of other
+// numbers; the queries are brought by each call.
 template <class T>
 struct Given {
   Given(const Problem& problem, const AttentionOptions& options,
         void (*convert)(const float*, std::int64_t, T*))
       : shape(problem.shape),
-        attention(measure::sizes_of(shape), measure::rule_of(shape), options) {
+        attention(measure::sizes_of(shape), measure::rule_of(shape), options),
+        heads(attention, shape, numbers_of(options, attention.choice().precision)) {
     for (auto [name, to] : {std::pair("key", &key), std::pair("value", &value)}) {
       const Matrix rows = problem.heads(name);
       to->resize(rows.values.size());
       measure::place_keys(rows, shape, to->data(), convert);
     }
+    heads.fill<T>(key.data(), value.data());
   }
 
-  void run(const T* q, T* out) {
-    attention.run(measure::query_heads(q, shape), measure::key_heads(key.data(), shape),
-                  measure::key_heads(value.data(), shape), measure::query_heads(out, shape));
-  }
+  void run(const T* q, T* out) { heads.run<T>(q, out, key.data(), value.data()); }
 
   Case shape;
   DotProductAttention attention;
+  measure::HeadsAfterPast heads;
   std::vector<T> key, value;
 };
 
@@ -114,6 +117,7 @@ std::vector<Variant> variants(const Problem& problem, const OurLayer& ours) {
     AttentionOptions options{ours.backend, Formulation::split, problem.threads};
     options.precision = ours.numbers.precision;
     options.dtype = ours.numbers.dtype;
+    options.cache_dtype = ours.numbers.cache;
     return {{"attention", Formulation::split, [=] { return given_heads(problem, ours, options); }}};
   }
   // Read once, and gone with the last of the variants.

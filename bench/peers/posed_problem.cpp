@@ -25,8 +25,8 @@ namespace headroom::peers {
 namespace {
 
 // Of what rounds otherwise than we do: activations to int8 (some 7e-3 of a layer is left of half a
-// step in 127) or bf16, or weights by groups of its own (8 bits by channel cost 1e-2 to 2e-2). They
-// say that it is the layer, and its own error says how exact it is.
+// step in 127) or bf16, or weights, keys and values by groups of its own (8 bits by channel cost
+// 1e-2 to 2e-2). They say that it is the layer, and its own error says how exact it is.
 constexpr reference::Limits kOtherwiseRounded{3e-2, 3e-1};
 
 void round_to_bf16(std::vector<float>& values) {
@@ -53,18 +53,34 @@ Case shape_of(const JsonFields& request) {
   return shape;
 }
 
-std::set<Storage> storages_of(const JsonFields& request, const Case& shape) {
+std::set<Storage> read_storages(const JsonFields& request, const char* key,
+                                const std::set<Storage>& known) {
   std::set<Storage> storages;
-  if (!request.has("weights")) return storages;
-  for (const std::string& name : texts(request, "weights")) {
+  if (!request.has(key)) return storages;
+  for (const std::string& name : texts(request, key)) {
     const std::optional<Storage> storage = parse_storage(name);
-    if (!storage || !is_few_bits(*storage)) request.fail("weights", "a list of q8 and q4");
+    if (!storage || !known.contains(*storage)) {
+      std::string names;
+      for (const Storage each : known)
+        names.append(names.empty() ? "" : " and ").append(to_string(each));
+      request.fail(key, fmt::format("a list of {}", names));
+    }
     storages.insert(*storage);
   }
-  if (!storages.empty() && !shape.has_projections()) {
+  return storages;
+}
+
+// Weights of a layer, or keys and values of attention alone.
+std::set<Storage> storages_of(const JsonFields& request, const Case& shape) {
+  const auto weights = read_storages(request, "weights", {Storage::q8, Storage::q4});
+  const auto caches = read_storages(request, "caches", {Storage::bf16, Storage::q8});
+  if (!weights.empty() && !shape.has_projections()) {
     request.fail("weights", "an empty list for attention alone, which has no weights");
   }
-  return storages;
+  if (!caches.empty() && shape.has_projections()) {
+    request.fail("caches", "an empty list for a layer, which has no past");
+  }
+  return shape.has_projections() ? weights : caches;
 }
 
 void write_weights(const std::filesystem::path& folder, const SplitWeights& weights) {
@@ -84,11 +100,13 @@ void write_and_round(const std::filesystem::path& file, Matrix& matrix, bool rou
 struct Given {
   SplitWeights weights;
   Matrix key = {}, value = {};  // of attention alone
+  bool rounds_cache = false;    // in the eight bits of ours
 
   reference::Inputs with(const Matrix& x) const {
     reference::Inputs inputs{.x = x.view()};
     inputs.key = key.view();
     inputs.value = value.view();
+    inputs.rounds_cache = rounds_cache;
     return inputs;
   }
 };
@@ -111,27 +129,49 @@ Given drawn(const Case& shape, std::uint64_t seed, const std::filesystem::path& 
   return given;
 }
 
-reference::Expected expect(const Case& shape, const SplitWeights& weights,
-                           const reference::Inputs& inputs, const std::vector<std::int64_t>& rows) {
-  return reference::attention(shape, weights, inputs, rows, allowed_cores());
+reference::Expected expect(const Case& shape, const Given& given, const Matrix& x,
+                           const std::vector<std::int64_t>& rows) {
+  return reference::attention(shape, given.weights, given.with(x), rows, allowed_cores());
 }
 
-// What `judged_as` asks for where bytes are multiplied.
-void add_bound_of_bytes(const Case& shape, const SplitWeights& stored,
-                        const reference::Inputs& inputs, reference::Expected& expected) {
-  if (reference::averages_bytes(shape)) return;
-  reference::add_coarse_bound(shape, stored, inputs, Precision::int8, allowed_cores(), expected);
-}
-
+// What `judged_as` asks for where products are of fewer bits than floats.
 void add_bounds(const Case& shape, const Given& given, const Matrix& x,
-                reference::Expected& expected) {
-  for (const Precision coarse : {Precision::bf16x3, Precision::bf16}) {
+                const std::vector<Precision>& classes, reference::Expected& expected) {
+  for (const Precision coarse : classes) {
     reference::add_coarse_bound(shape, given.weights, given.with(x), coarse, allowed_cores(),
                                 expected);
   }
 }
 
-bool rounds_weights_itself(const JsonFields& request) {
+// Whose elements have a bound each. Bytes are multiplied beside stored bytes alone.
+std::vector<Precision> bounded_classes(const Case& shape, std::optional<Storage> stored) {
+  std::vector<Precision> classes;
+  if (!shape.has_projections()) classes = {Precision::bf16x3, Precision::bf16};
+  const bool bytes = stored && is_few_bits(*stored);
+  if (bytes && !reference::averages_bytes(shape)) classes.push_back(Precision::int8);
+  return classes;
+}
+
+// Rounds the weights of a layer, or keys and values.
+Given stored_as(Storage storage, const Case& shape, Given given) {
+  if (shape.has_projections()) {
+    for (Matrix* matrix : matrices_of(given.weights)) round_weights(storage, matrix->view());
+    return given;
+  }
+  given.rounds_cache = storage == Storage::q8;
+  if (storage != Storage::bf16) return given;
+  round_to_bf16(given.key.values);
+  round_to_bf16(given.value.values);
+  return given;
+}
+
+// If it is stored otherwise than it was given.
+std::optional<Storage> stored_otherwise(const Case& shape, const Numbers& numbers) {
+  if (!shape.has_projections()) return numbers.cache;
+  return is_few_bits(numbers.stored_weights()) ? numbers.weights : std::nullopt;
+}
+
+bool rounds_itself(const JsonFields& request) {
   if (!request.has("rounding")) return false;
   if (request.text("rounding") != "own") request.fail("rounding", "own, or none at all");
   return true;
@@ -165,7 +205,7 @@ Numbers asked_numbers(const JsonFields& request) {
   Numbers numbers;
   if (request.has("precision")) numbers.precision = read_precision(request);
   if (request.has("dtype")) numbers.dtype = read_dtype(request);
-  if (!request.has("weights_dtype")) return numbers;
+  if (!request.has("weights_dtype") && !request.has("cache_dtype")) return numbers;
   return read_numbers(request);
 }
 
@@ -185,17 +225,19 @@ PosedProblem::PosedProblem(const JsonFields& request)
     write_and_round(input_file(folder, i), x, rounded);
     if (i == 0 || i == inputs - 1) checked[i] = std::move(x);
   }
+  const auto expected_of_all = [&](const Given& all, std::optional<Storage> stored,
+                                   const Matrix& x) {
+    reference::Expected expected = expect(shape_, all, x, rows);
+    add_bounds(shape_, all, x, bounded_classes(shape_, stored), expected);
+    return expected;
+  };
   for (const auto& [i, x] : checked) {
-    expected_[i].unrounded = expect(shape_, given.weights, given.with(x), rows);
-    if (!shape_.has_projections()) add_bounds(shape_, given, x, expected_[i].unrounded);
+    expected_[i].unrounded = expected_of_all(given, std::nullopt, x);
   }
   for (const Storage storage : storages) {
-    SplitWeights stored = given.weights;
-    for (Matrix* matrix : matrices_of(stored)) round_weights(storage, matrix->view());
+    const Given stored = stored_as(storage, shape_, given);
     for (const auto& [i, x] : checked) {
-      reference::Expected& expected = expected_[i].stored[storage];
-      expected = expect(shape_, stored, given.with(x), rows);
-      add_bound_of_bytes(shape_, stored, given.with(x), expected);
+      expected_[i].stored[storage] = expected_of_all(stored, storage, x);
     }
   }
 }
@@ -213,10 +255,13 @@ std::int64_t PosedProblem::checked_rows() const {
 
 const reference::Expected& PosedProblem::expected_of(const OfInput& input,
                                                      const JsonFields& request) const {
-  const Storage weights = asked_numbers(request).stored_weights();
-  if (!is_few_bits(weights) || rounds_weights_itself(request)) return input.unrounded;
-  const auto stored = input.stored.find(weights);
-  if (stored == input.stored.end()) request.fail("weights_dtype", "one of the problem's weights");
+  const std::optional<Storage> storage = stored_otherwise(shape_, asked_numbers(request));
+  if (!storage || rounds_itself(request)) return input.unrounded;
+  const auto stored = input.stored.find(*storage);
+  if (stored == input.stored.end()) {
+    if (shape_.has_projections()) request.fail("weights_dtype", "one of the problem's weights");
+    request.fail("cache_dtype", "one of the problem's caches");
+  }
   return stored->second;
 }
 
@@ -224,7 +269,7 @@ Judged PosedProblem::judge(const JsonFields& request) const {
   const auto input = expected_.find(request.whole("input", 0));
   if (input == expected_.end()) request.fail("input", "one of checked_inputs");
   const reference::Expected& expected = expected_of(input->second, request);
-  const bool otherwise = rounds_activations(request) || rounds_weights_itself(request);
+  const bool otherwise = rounds_activations(request) || rounds_itself(request);
   const Numbers numbers = asked_numbers(request);
   const reference::Data data = measure::judged_as(shape_, reference::Data::standard, {numbers});
   Judged judged;
@@ -236,7 +281,7 @@ Judged PosedProblem::judge(const JsonFields& request) const {
     const ConstMatrixView output = std::as_const(y).view();
     judged.comparison = reference::compare(expected, output, data, numbers);
     if (otherwise) judge_by(kOtherwiseRounded, judged.comparison);
-    if (is_few_bits(numbers.stored_weights())) {
+    if (stored_otherwise(shape_, numbers)) {
       judged.to_unrounded =
           reference::compare(input->second.unrounded, output, reference::Data::standard, numbers)
               .nrmse;

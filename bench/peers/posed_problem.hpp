@@ -19,8 +19,8 @@ namespace headroom::peers {
 /// An output of a peer beside what is expected of it.
 struct Judged {
   reference::Comparison comparison;
-  /// `|o - r| / |r|` of the output and the result of unrounded weights; empty where they are not
-  /// stored in few bits.
+  /// `|o - r| / |r|` of the output and the result of what is not rounded; empty where neither
+  /// weights nor keys and values are stored in fewer bits than they were given.
   std::optional<double> to_unrounded = {};
 };
 
@@ -34,8 +34,9 @@ class PosedProblem {
  public:
   PosedProblem() = default;
   /// Draws the values, writes them and computes what is expected.
-  /// @param request sizes, `folder`, `seed`, `inputs`, and `weights`: in which few bits peers store
-  ///        theirs, each of which is expected for itself
+  /// @param request sizes, `folder`, `seed`, `inputs`, and what peers store otherwise than it is
+  ///        given, each of which is expected for itself: `weights` of a layer, q8 and q4, or
+  ///        `caches`, keys and values of attention alone, bf16 and q8
   explicit PosedProblem(const JsonFields& request);
 
   const Case& shape() const { return shape_; }
@@ -45,13 +46,13 @@ class PosedProblem {
 
   /// Compares the output in `file` for `input`. Limits are those of the numbers, except for a peer
   /// whose `products` are of int8 or bf16, or whose `rounding` is its `own`, which have a wide one.
-  /// No oracle has what such a rounding stores, so that is compared with unrounded weights.
+  /// No oracle has what such a rounding stores, so that is compared with what is not rounded.
   Judged judge(const JsonFields& request) const;
 
  private:
   struct OfInput {
     reference::Expected unrounded;
-    std::map<Storage, reference::Expected> stored = {};  // those of few bits
+    std::map<Storage, reference::Expected> stored = {};  // of weights or of caches
   };
 
   const reference::Expected& expected_of(const OfInput& input, const JsonFields& request) const;

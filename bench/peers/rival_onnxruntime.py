@@ -1,6 +1,7 @@
 """ONNX Runtime: one graph per attention operator, bound inputs and outputs. With
 rival_onnxruntime.py q8 | q4 [int8] the four products are MatMulNBits: weights in groups of 32, and
-products of float32 or, if asked for, of int8."""
+products of float32 or, if asked for, of int8. Attention alone where the problem has no weights; with
+cq8 over a cache of int8."""
 import os
 import sys
 from typing import Any, Dict, List, Tuple
@@ -10,11 +11,12 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from few_bits import BITS, GROUP, grouped, nibbles
+from onnxruntime_attention import CONTRIB, model_of, options_of
+from onnxruntime_attention import variants as variants_alone
 from peer import Layer, Problem, Rival, Variant, serve
 
 STORED = next((name for name in sys.argv[1:] if name in BITS), "")
 INT8 = "int8" in sys.argv[1:]
-CONTRIB = "com.microsoft"
 LARGEST = 2**31 - 2**20  # of a model in one piece
 # Name, formulation, and whether q, k, v come from one product.
 OPERATORS = [
@@ -35,6 +37,8 @@ class OnnxRuntime(Rival):
         }
 
     def variants(self, problem: Problem) -> List[Variant]:
+        if problem.shape["d_in"] == 0:
+            return variants_alone(problem, "cq8" in sys.argv[1:])
         return [
             Variant(name, formulation, lambda name=name: session_layer(problem, name))
             for name, formulation in OPERATORS
@@ -115,27 +119,17 @@ def graph_of(problem: Problem, name: str) -> onnx.ModelProto:
     multiply(problem.matrix("output"), "c", "product")
     nodes.append(node("Add", ["product", "bo"], ["y"]))
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, tokens, width])
-    graph = helper.make_graph(nodes, "layer", [x], outputs, constants)
-    opsets = [helper.make_opsetid("", 23), helper.make_opsetid(CONTRIB, 1)]
-    model = helper.make_model(graph, opset_imports=opsets)
-    model.ir_version = 11
-    return model
+    return model_of(nodes, [x], outputs, constants)
 
 
 def open_session(problem: Problem, name: str) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = problem.threads
-    options.inter_op_num_threads = 1
-    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.log_severity_level = 3
     model = graph_of(problem, name)
     if model.ByteSize() < LARGEST:
         source: Any = model.SerializeToString()
     else:
         source = os.path.join(problem.folder, f"{name}.onnx")
         onnx.save_model(model, source, save_as_external_data=True, location=f"{name}.data")
-    return ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(source, options_of(problem.threads), providers=["CPUExecutionProvider"])
 
 
 def session_layer(problem: Problem, name: str) -> Layer:

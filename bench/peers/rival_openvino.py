@@ -1,6 +1,6 @@
 """OpenVINO's CPU plugin, held to f32, or told that bf16 will do: rival_openvino.py [bf16]. Attention
-alone where the problem has no weights. With q8 | q4 [int8] weights are compressed in groups of 32, and
-the plugin may multiply int8, if asked for."""
+alone where the problem has no weights; with cq8 over a cache of u8. With q8 | q4 [int8] weights are
+compressed in groups of 32, and the plugin may multiply int8, if asked for."""
 import math
 import sys
 from typing import Any, Dict, List, Tuple
@@ -9,12 +9,14 @@ import numpy as np
 import openvino as ov
 from openvino import opset13 as ops
 from few_bits import BITS, GROUP, grouped, nibbles
+from openvino_cache import is_step, step_of
 from peer import Layer, Problem, Rival, Variant, each_way, serve
 
 
 STORED = next((name for name in sys.argv[1:] if name in BITS), "")
 INT8 = "int8" in sys.argv[1:]
 HINT = ov.Type.bf16 if "bf16" in sys.argv[1:] else ov.Type.f32
+CACHE = ov.Type.u8 if "cq8" in sys.argv[1:] else HINT
 
 
 class OpenVino(Rival):
@@ -26,14 +28,25 @@ class OpenVino(Rival):
 
     def variants(self, problem: Problem) -> List[Variant]:
         if problem.shape["d_in"] == 0:
-            return [
-                Variant("operator", "attention", lambda: attention_of(problem, True)),
-                Variant("products", "attention", lambda: attention_of(problem, False)),
-            ]
+            return alone(problem)
         return each_way(
             ("operator", "products"),
             lambda fused, choice: compiled(problem, fused, choice == "operator"),
         )
+
+
+def alone(problem: Problem) -> List[Variant]:
+    def cache() -> Layer:
+        return step_of(problem, config(problem.threads), CACHE)
+
+    kept = [Variant("cache", "attention", cache)]
+    if CACHE != HINT:
+        return kept
+    given = [
+        Variant("operator", "attention", lambda: attention_of(problem, True)),
+        Variant("products", "attention", lambda: attention_of(problem, False)),
+    ]
+    return given + (kept if is_step(problem) else [])
 
 
 def config(threads: int) -> Dict[str, Any]:

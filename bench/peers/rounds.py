@@ -213,7 +213,7 @@ class ShapeRun:
     def choose_ours(self) -> None:
         """Of our cells the one that peers are compared with: the fastest in trials, for whoever
         is picked by the samples that are compared looks faster than it is."""
-        fastest: Dict[Tuple[str, str], List[Cell]] = {}
+        fastest: Dict[Tuple[str, ...], List[Cell]] = {}
         for cell in self.cells:
             if cell.peer.ours and cell.variant:
                 fastest.setdefault(contest(cell.peer.numbers), []).append(cell)

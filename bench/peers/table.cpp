@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "judge/compare.hpp"
@@ -48,8 +49,8 @@ std::string faster_peers(const std::vector<PeerBlock>& blocks) {
                      counted(count, "block"), text);
 }
 
-// Where weights are stored in few bits: the error of the kernel, and what is left of unrounded
-// weights. Elsewhere all are as exact as ours.
+// Where weights, keys or values are stored in few bits: the error of the kernel, and the distance
+// to what is not rounded. Elsewhere all are as exact as ours.
 std::string errors_text(const CellResult& cell) {
   if (!cell.error || !cell.storage_error) return "";
   return fmt::format("  {:>8.1e} {:>8.1e}", cell.error->nrmse, *cell.storage_error);
@@ -69,11 +70,18 @@ std::string row_text(const PeerCell& peer) {
   return fmt::format("{}  {}\n", text, cell.costs ? cell.costs->attend_provenance : "");
 }
 
-std::string few_bits_text(const PeerBlock& block) {
+std::string storage_text(const PeerBlock& block) {
   const Numbers& numbers = block.peers.front().cell->cell.numbers;
-  if (!is_few_bits(numbers.stored_weights())) return "";
-  std::string text = fmt::format("  weights of {}; error, and distance to unrounded weights",
-                                 to_string(*numbers.weights));
+  std::string stored;
+  if (is_few_bits(numbers.stored_weights())) {
+    stored = fmt::format("weights of {}", to_string(*numbers.weights));
+  } else if (numbers.cache) {
+    stored = fmt::format("keys and values of {}", to_string(*numbers.cache));
+  } else {
+    return "";
+  }
+  const std::string_view what = numbers.cache ? "ones" : "weights";
+  std::string text = fmt::format("  {}; error, and distance to unrounded {}", stored, what);
   if (block.ours != nullptr) text += fmt::format("; ours:{}", errors_text(*block.ours));
   return text + "\n";
 }
@@ -88,7 +96,7 @@ std::string block_text(const PeerBlock& block) {
     text += fmt::format("  {:<28} {:>11}  {:>6}  {:<22} {:<20}  {}\n", "peer", "time", "/ ours",
                         "steadied (95 %)", "verdict", "by");
   }
-  text += few_bits_text(block);
+  text += storage_text(block);
   for (const PeerCell& peer : block.peers) text += row_text(peer);
   return text;
 }

@@ -19,7 +19,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 REAL_MKL = os.path.join(ROOT, "build-peers", "mkl", "lib", "libmkl_rt.so.3")
 PEERS = os.path.join(ROOT, "bench", "peers")
 sys.path.insert(0, PEERS)
-from catalogue import RIVALS, contest, given_peer, our_backend, parts  # noqa: E402
+from catalogue import ATTENTION_RIVALS, RIVALS, contest, given_peer, our_backend, parts  # noqa: E402
+from measure import numbers_of  # noqa: E402
+from peer import Layer, Server  # noqa: E402
 from process import PeerDied, PeerError, Process  # noqa: E402
 from rounds import Cell, Settings, ShapeRun, Trial  # noqa: E402
 from venvs import Environments, NotInstalled  # noqa: E402
@@ -350,7 +352,7 @@ class FewBits(unittest.TestCase):
             self.assertEqual(fed.get("rounding"), "own" if own else None, name)
         contests = {contest(peer.numbers) for peer in RIVALS if peer.name in stored}
         products = ("f32", "int8")  # bytes beside bytes alone
-        self.assertEqual(contests, {(each, "f32", w) for each in products for w in ("q8", "q4")})
+        self.assertEqual(contests, {(each, "f32", w, "") for each in products for w in ("q8", "q4")})
 
     @unittest.skipUnless(importlib.util.find_spec("numpy"), "numpy is not here")
     def test_groups_are_rounded_as_ours(self) -> None:
@@ -372,6 +374,182 @@ class FewBits(unittest.TestCase):
         self.assertEqual(packed[0, 0, :2].tolist(), [0 | 12 << 4, 8 | 6 << 4])
         with self.assertRaisesRegex(ValueError, "no multiple of 32"):
             grouped(column[:31], 4)
+
+
+class Caches(unittest.TestCase):
+    """Keys and values of fewer bits, after a past."""
+
+    SIZES = {"batch": 2, "tokens": 1, "past": 128, "width": 64, "heads": 2, "op": "attention"}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = os.path.join(WORK, "caches")
+        os.makedirs(cls.folder)
+        cls.keeper = cls.process("keeper")
+        cls.addClassCleanup(cls.keeper.end)
+        cls.problem = cls.pose(caches=["bf16", "q8"])
+        numbers = ("f32", "f32-cq8", "int8-cq8", "f32-cbf16")
+        cls.files = {name: cls.output(name) for name in numbers}
+
+    @classmethod
+    def process(cls, *command: str) -> Process:
+        log, cpus = os.path.join(WORK, "caches.log"), sorted(os.sched_getaffinity(0))
+        return Process("ours", [DRIVER, *command], ENVIRONMENT, cpus, log)
+
+    @classmethod
+    def pose(cls, **given: Any) -> Dict[str, Any]:
+        return cls.keeper.ask("problem", folder=cls.folder, inputs=2, seed=1, **{**cls.SIZES, **given})
+
+    @classmethod
+    def output(cls, numbers: str) -> str:
+        """The file of what one of ours computes, called again and again."""
+        file = os.path.join(cls.folder, f"{numbers}.out")
+        peer = our_backend(DRIVER, "xsimd", numbers, "attention")
+        with cls.process(*peer.command[1:]) as ours:
+            told = {"folder": cls.folder, "shape": cls.problem["shape"], "inputs": 2}
+            made = ours.ask("prepare", threads=1, formulations=["attention"], **told)
+            name = made["variants"][0]["name"]
+            ours.ask("sample", variant=name, warm=1, calls=3)
+            ours.ask("run", variant=name, input=0, file=file)
+        return file
+
+    def check(self, file: str, numbers: str, **how: str) -> Dict[str, Any]:
+        fed = our_backend(DRIVER, "xsimd", numbers, "attention").fed
+        return self.keeper.ask(
+            "check", name="peer/any", input=0, file=self.files[file], **{**fed, **how}
+        )
+
+    def test_ours_is_as_exact_as_f32_for_what_is_stored(self) -> None:
+        for numbers in ("f32-cq8", "f32-cbf16"):
+            told = self.check(numbers, numbers)
+            self.assertTrue(told["passed"], told)
+            self.assertLess(told["nrmse"], 5e-6, numbers)
+
+    def test_keys_that_were_not_rounded_are_not_those_that_are_stored(self) -> None:
+        self.assertLess(self.check("f32", "f32")["nrmse"], 5e-6)
+        told = self.check("f32", "f32-cq8")
+        self.assertFalse(told["passed"], told)
+        self.assertGreater(told["nrmse"], 1e-3)
+        self.assertGreater(self.check("f32", "f32-cbf16")["nrmse"], 5e-4)
+
+    def test_products_of_bytes_have_their_bound(self) -> None:
+        told = self.check("int8-cq8", "int8-cq8")
+        self.assertTrue(told["passed"], told)
+        self.assertGreater(told["nrmse"], 1e-3)
+        self.assertFalse(self.check("int8-cq8", "f32-cq8")["passed"])
+
+    def test_roundings_of_ones_own_are_compared_with_what_is_not_rounded(self) -> None:
+        self.assertLess(self.check("f32", "f32-cq8", rounding="own")["nrmse"], 5e-6)
+        told = self.check("f32-cq8", "f32-cq8", rounding="own")
+        self.assertTrue(told["passed"], told)
+        self.assertGreater(told["nrmse"], 1e-3)
+
+    def test_what_was_not_asked_for_is_refused(self) -> None:
+        keeper = self.process("keeper")
+        self.addCleanup(keeper.end)
+        sizes = {**self.SIZES, "folder": self.folder, "inputs": 1, "seed": 1}
+        for given, told in (
+            ({"caches": ["q4"]}, "a list of bf16 and q8"),
+            ({"caches": ["q8"], "op": "layer", "past": 0}, "a layer, which has no past"),
+        ):
+            with self.assertRaisesRegex(PeerError, told):
+                keeper.ask("problem", **{**sizes, **given})
+        keeper.ask("problem", **{**sizes, "caches": ["bf16"]})
+        with self.assertRaisesRegex(PeerError, "one of the problem's caches"):
+            fed = {"precision": "f32", "dtype": "f32", "cache_dtype": "q8"}
+            keeper.ask("check", name="any", input=0, file=self.files["f32-cq8"], **fed)
+
+    def test_cells_have_both_errors_and_their_table_shows_them(self) -> None:
+        out = os.path.join(WORK, "cache-cells")
+        quick = ["--op", "attention", "--shapes", "1+128,64,2", "--samples", "9", "--launches", "3"]
+        names = ["--numbers", "q8,f32-cbf16", "--ours", "onednn,xsimd"]
+        done = measure(*quick, *names, "--out", out, "--peers", "openvino-cq8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cells = {cell["id"].split("/t1/")[0]: cell for cell in cells_of(out)}
+        wanted = ("attention/xsimd/f32-cq8", "attention/xsimd/int8-cq8", "attention/xsimd/f32-cbf16")
+        for name in wanted:
+            cell = cells[name]
+            self.assertEqual(cell["status"], "ok", cell)
+            self.assertEqual(cell["cache_dtype"], name.rpartition("-c")[2])
+            self.assertGreater(cell["storage_nrmse"], 5e-4)
+        self.assertLess(cells[wanted[0]]["error"]["nrmse"], 5e-6)
+        self.assertGreater(cells[wanted[1]]["error"]["nrmse"], 1e-3)
+        self.assertIn("llama.cpp", environment_of(out)["peers"])
+        self.assertRegex(
+            self.table_with_a_rival(out),
+            r"keys and values of q8; error, and distance to unrounded ones;"
+            r" ours: +[0-9.]+e-0[67] +[0-9.]+e-03\n"
+            r"  rival attention .* [0-9.]+e-0[67] +[0-9.]+e-03  ",
+        )
+
+    def table_with_a_rival(self, out: str) -> str:
+        """Ours of q8 once more, as if it were another library's."""
+        environment = environment_of(out)
+        environment["peers"]["rival"] = {"version": "rival 1.0"}
+        ours = [cell for cell in cells_of(out) if "/xsimd/f32-cq8/" in cell["id"]]
+        theirs = {**ours[0], "id": ours[0]["id"].replace("/xsimd/", "/rival/"), "backend": "rival"}
+        with open(os.path.join(out, "environment.json"), "w", encoding="utf-8") as file:
+            json.dump(environment, file)
+        with open(os.path.join(out, "results.jsonl"), "a", encoding="utf-8") as file:
+            file.write(json.dumps(theirs) + "\n")
+        done = run(DRIVER, "table", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_a_past_that_no_cache_can_be_cut_to_says_why(self) -> None:
+        out = os.path.join(WORK, "uncut")
+        quick = ["--op", "attention", "--shapes", "1+63,64,2", "--samples", "9", "--launches", "3"]
+        names = ["--numbers", "f32-cq8", "--ours", "xsimd", "--peers", "none"]
+        done = measure(*quick, *names, "--out", out)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("--past", cells_of(out)[0]["reason"])
+
+    def test_peers_round_by_themselves(self) -> None:
+        cached = {peer.name: peer for peer in ATTENTION_RIVALS if parts(peer.numbers)[3]}
+        self.assertEqual(sorted(cached), ["onnxruntime-cq8", "openvino-cq8", "openvino-cq8-bf16"])
+        for name, peer in cached.items():
+            self.assertEqual((peer.numbers, peer.fed["rounding"]), ("f32-cq8", "own"), name)
+            self.assertEqual(peer.fed.get("products"), "bf16" if name.endswith("bf16") else None)
+            self.assertEqual(peer.steps, name.startswith("openvino"), name)
+
+    def test_a_peer_of_steps_takes_no_part_in_prompts(self) -> None:
+        out = os.path.join(WORK, "prompts")
+        quick = ["--op", "attention", "--shapes", "2,64,2", "2+64,64,2", "--samples", "9"]
+        environments = os.path.join(WORK, "as-if-installed")
+        os.makedirs(os.path.join(environments, "openvino", "bin"))
+        stamp = os.path.join(environments, "openvino", "installed.txt")
+        shutil.copyfile(os.path.join(PEERS, "requirements-openvino.txt"), stamp)
+        python = os.path.join(environments, "openvino", "bin", "python")
+        with open(python, "w", encoding="utf-8") as program:
+            program.write(f"#!/bin/sh\nexec {FAKE}\n")
+            os.chmod(program.fileno(), 0o755)
+        names = ["--launches", "3", "--ours", "xsimd", "--peers", "openvino-cq8"]
+        done = measure(*quick, *names, "--environments", environments, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("openvino-cq8: fake 1.0", done.stderr)
+        self.assertIn("openvino-cq8: not here: it takes one token after a past", done.stderr)
+        self.assertEqual({cell["backend"] for cell in cells_of(out)}, {"xsimd"})
+
+    def test_eight_bits_are_of_weights_or_of_keys(self) -> None:
+        self.assertEqual(numbers_of(["q8"], "layer"), ["f32-wq8", "int8-wq8"])
+        self.assertEqual(numbers_of(["int8-cq8", "q8"], "attention"), ["int8-cq8", "f32-cq8"])
+
+    def test_what_a_call_leaves_behind_is_taken_away_untimed(self) -> None:
+        seen: List[str] = []
+
+        def call(i: int) -> None:
+            seen.append(f"call {i}")
+
+        layer = Layer(call, call, "", lambda: seen.append("restart"), 2)
+        server = Server(None)
+        server.inputs = 3
+        server.timed = lambda call, order: seen.append("timed") or len(order)
+        self.assertEqual(server.calls(layer, 5), 5)
+        expected = [("restart", f"call {first}", "timed") for first in (0, 2, 1)]
+        self.assertEqual(seen, [step for steps in expected for step in steps])
+        layer.room, layer.restart = 0, None
+        self.assertEqual(server.calls(layer, 5), 5)
+        self.assertEqual(len(seen), 10)
 
 
 class Choice(unittest.TestCase):
@@ -469,7 +647,9 @@ class Protocol(unittest.TestCase):
             (["--peers", "nobody"], "unknown peer 'nobody'; known: pytorch-sdpa"),
             (["--shapes", "5,8,3"], "multiple of the heads"),
             (["--numbers", "q5"], "--numbers: unknown 'q5'; known: f32, bf16x9"),
-            (["--op", "attention", "--numbers", "f32,q8"], "'q8' is of weights"),
+            (["--op", "attention", "--numbers", "f32,q4"], "'q4' is of weights"),
+            (["--op", "attention", "--numbers", "int8-wq8"], "'int8-wq8' is of weights"),
+            (["--numbers", "f32,f32-cq8"], "'f32-cq8' is of a cache, and needs --op attention"),
             (["--peers", "llama.cpp"], "'llama.cpp' is not available: PyPI has no wheel"),
             (["--peer", "nameless"], "NAME=COMMAND"),
             (["--peer", "a/b=true"], "with a name of letters"),

@@ -119,6 +119,9 @@ std::vector<Numbers> all_numbers() {
       for (const Storage weights : {Storage::f32, Storage::bf16, Storage::q8, Storage::q4}) {
         if (weights != storage_of(dtype)) all.push_back({precision, dtype, weights});
       }
+      for (const Storage cache : {Storage::f32, Storage::bf16, Storage::q8}) {
+        if (cache != storage_of(dtype)) all.push_back({precision, dtype, std::nullopt, cache});
+      }
     }
   }
   return all;

@@ -8,6 +8,7 @@
 #include "core/placed_matrix.hpp"
 #include "headroom/dot_product.hpp"
 #include "measure/group/cell_layer.hpp"
+#include "measure/group/heads_after_past.hpp"
 #include "measure/group/problem.hpp"
 
 namespace headroom::measure {
@@ -30,20 +31,15 @@ class GivenHeads final : public CellLayer {
 
  private:
   void call(ConstMatrixView x, MatrixView y, PhaseTimes* times) override;
-  template <class T>
-  void run(const T* x, T* y, const T* keys, const T* values);
-  template <class T>
-  void fill(const T* keys, const T* values);
 
   const Problem& problem_;
   AttentionOptions options_;
   std::optional<Choice> choice_;  // set before attention is made
   DotProductAttention attention_;
+  HeadsAfterPast heads_;
   // Not the problem's own, whose pages every process of the group shares.
   PlacedMatrix key_, value_;
   std::vector<Bf16> x_, k_, v_, y_;  // in place of them, where bf16 is stored
-  /// Of what is stored as something else than it is given: what came before.
-  std::optional<KeyValueCache> cache_;
 };
 
 }  // namespace headroom::measure
