@@ -6,14 +6,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/element/fp16_tiles.hpp"
 #include "core/executor.hpp"
 #include "headroom/headroom.hpp"
 #include "simd/project.hpp"
@@ -326,26 +324,6 @@ TEST_P(Fp16Parts, OfAnotherRowOrPanelChangeNothing) {
     }
   }
 }
-
-#if defined(__x86_64__)
-// Nothing is multiplied: only what would be.
-TEST(Fp16Tiles, AreUsedWhereTheyAreAnnouncedOrForced) {
-  const char* before = std::getenv("HEADROOM_AMX_FP16");
-  const std::string kept = before == nullptr ? "" : before;
-  const Target tiles{Isa::avx512, Unit::amx};
-  setenv("HEADROOM_AMX_FP16", "0", 1);
-  EXPECT_EQ(fp16_tiles(), Fp16Tiles::none);
-  EXPECT_EQ(tile_precision(tiles, Precision::fp16x3), nullptr);
-  EXPECT_NE(tile_precision(tiles, Precision::bf16x6), nullptr);
-  setenv("HEADROOM_AMX_FP16", "1", 1);
-  EXPECT_EQ(fp16_tiles(), Fp16Tiles::forced);
-  EXPECT_NE(tile_precision(tiles, Precision::fp16x3), nullptr);
-  EXPECT_EQ(tile_precision({Isa::avx512, Unit::avx512_bf16}, Precision::fp16x3), nullptr);
-  setenv("HEADROOM_AMX_FP16", "yes", 1);
-  EXPECT_THROW(fp16_tiles(), Unavailable);
-  setenv("HEADROOM_AMX_FP16", kept.c_str(), 1);
-}
-#endif
 
 // Products of both low parts are left out: see docs/numerics.md.
 TEST_P(Fp16Parts, MultiplyIntegersExactlyUpTo2048) {

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "core/element/fp16_tiles.hpp"
 #include "core/executor.hpp"
 #include "headroom/headroom.hpp"
 #include "processor/unit_facts.hpp"
@@ -150,6 +153,24 @@ INSTANTIATE_TEST_SUITE_P(Precisions, TileInstructions,
                          testing::Values(Precision::bf16x9, Precision::bf16x6, Precision::fp16x3,
                                          Precision::bf16x3, Precision::bf16),
                          [](const auto& param) { return std::string(to_string(param.param)); });
+
+// Nothing is multiplied: only what would be.
+TEST(Fp16Tiles, AreUsedWhereTheyAreAnnouncedOrForced) {
+  const char* before = std::getenv("HEADROOM_AMX_FP16");
+  const std::string kept = before == nullptr ? "" : before;
+  const Target tiles{Isa::avx512, Unit::amx};
+  setenv("HEADROOM_AMX_FP16", "0", 1);
+  EXPECT_EQ(fp16_tiles(), Fp16Tiles::none);
+  EXPECT_EQ(tile_precision(tiles, Precision::fp16x3), nullptr);
+  EXPECT_NE(tile_precision(tiles, Precision::bf16x6), nullptr);
+  setenv("HEADROOM_AMX_FP16", "1", 1);
+  EXPECT_EQ(fp16_tiles(), Fp16Tiles::forced);
+  EXPECT_NE(tile_precision(tiles, Precision::fp16x3), nullptr);
+  EXPECT_EQ(tile_precision({Isa::avx512, Unit::avx512_bf16}, Precision::fp16x3), nullptr);
+  setenv("HEADROOM_AMX_FP16", "yes", 1);
+  EXPECT_THROW(fp16_tiles(), Unavailable);
+  setenv("HEADROOM_AMX_FP16", kept.c_str(), 1);
+}
 
 }  // namespace
 }  // namespace headroom::simd
