@@ -184,7 +184,11 @@ TEST_P(RoundCache, ReadsValuesOfBfloat16) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, RoundCache, testing::ValuesIn(available_isas()),
-                         [](const auto& level) { return std::string(to_string(level.param)); });
+                         [](const auto& level) {
+                           std::string name(to_string(level.param));
+                           std::erase(name, '.');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace headroom::simd

@@ -9,7 +9,7 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
-/// Numbers that share a scale, for as many scales as there are lanes.
+/// As many scales as a vector has lanes, and what their numbers are multiplied by.
 struct SharedScales {
   Half stored[kLanes];
   float inverses[kLanes];
