@@ -24,6 +24,7 @@ TEST(PlainWords, KeepWhatMeasurementsSay) {
            "compiled SDPA, freezing=True, options={'cpp_wrapper': True}",
            "pytorch 2.13.0+cpu, numpy 2.4.6, OpenBLAS 0.3.21, sse4.2",
            "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184",
+           "llama.cpp: not available: PyPI has no wheel of its Python packages",
            "CACHE/inductor-1",
            "a rival, split/tbb/f32/t2/B1_T128_D768_H12, took 3.4 GB/s",
            "-O3 -DNDEBUG -march=x86-64-v3",

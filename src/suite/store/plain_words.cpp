@@ -77,7 +77,7 @@ bool is_dotted_name(std::string_view word) {
   const std::vector<std::string_view> labels = parted(word, ".");
   if (is_address(labels)) return true;
   if (labels.size() < 2 || labels.front().empty() || labels.back().empty()) return false;
-  if (one_of(labels.front(), kModules)) return false;
+  if (one_of(labels.front(), kModules) || word == "llama.cpp") return false;
   const bool numbered = std::all_of(labels.begin() + 1, labels.end(), [](std::string_view one) {
     return !one.empty() && is_digit(one.front());
   });
