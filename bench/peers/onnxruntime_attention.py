@@ -35,6 +35,20 @@ def on_cpu(values: Any) -> ort.OrtValue:
     return ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(values), "cpu")
 
 
+def bound_layer(session: ort.InferenceSession, bound: List[Any], y: ort.OrtValue, note: str) -> Layer:
+    """@param bound: of each input, with `y` as its output"""
+
+    def call(i: int) -> None:
+        session.run_with_iobinding(bound[i])
+
+    def output(i: int) -> Any:
+        call(i)
+        return y.numpy().copy()
+
+    output(0)
+    return Layer(call, output, note)
+
+
 def variants(problem: Problem, cached: bool) -> List[Variant]:
     """@param cached: keys and values of eight bits"""
 
@@ -121,13 +135,4 @@ def alone(problem: Problem, name: str, scales: str) -> Layer:
         for past, tensor in caches.items():
             binding.bind_ortvalue_output(f"{past}_and_new", tensor)
         bound.append(binding)
-
-    def call(i: int) -> None:
-        session.run_with_iobinding(bound[i])
-
-    def output(i: int) -> Any:
-        call(i)
-        return y.numpy().copy()
-
-    output(0)
-    return Layer(call, output, f"{name}{', int8 cache' if scales else ''}")
+    return bound_layer(session, bound, y, f"{name}{', int8 cache' if scales else ''}")

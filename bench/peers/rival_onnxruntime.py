@@ -11,7 +11,7 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from few_bits import BITS, GROUP, grouped, nibbles
-from onnxruntime_attention import CONTRIB, model_of, options_of
+from onnxruntime_attention import CONTRIB, bound_layer, model_of, on_cpu, options_of
 from onnxruntime_attention import variants as variants_alone
 from peer import Layer, Problem, Rival, Variant, serve
 
@@ -139,21 +139,12 @@ def session_layer(problem: Problem, name: str) -> Layer:
     bound = []
     for x in problem.xs():
         binding = session.io_binding()
-        binding.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy(x, "cpu"))
+        binding.bind_ortvalue_input("x", on_cpu(x))
         binding.bind_ortvalue_output("y", y)
         for output in session.get_outputs()[1:]:
             binding.bind_output(output.name, "cpu")
         bound.append(binding)
-
-    def call(i: int) -> None:
-        session.run_with_iobinding(bound[i])
-
-    def output(i: int) -> Any:
-        call(i)
-        return y.numpy().copy()
-
-    output(0)
-    return Layer(call, output, f"{few_bits_note()}, {name}" if STORED else name)
+    return bound_layer(session, bound, y, f"{few_bits_note()}, {name}" if STORED else name)
 
 
 if __name__ == "__main__":

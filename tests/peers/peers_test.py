@@ -211,6 +211,12 @@ class AttentionAlone(unittest.TestCase):
             self.assertEqual(wrong.returncode, 2, text)
 
 
+def our_process(folder: str, *command: str) -> Process:
+    """Our driver, on all cores; its log lies beside the folder."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return Process("ours", [DRIVER, *command], ENVIRONMENT, cpus, f"{folder}.log")
+
+
 class FewBits(unittest.TestCase):
     """Weights of q8 and q4: what a peer is compared with, and how close it must come."""
 
@@ -220,17 +226,12 @@ class FewBits(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.folder = os.path.join(WORK, "few-bits")
         os.makedirs(cls.folder)
-        cls.keeper = cls.process("keeper")
+        cls.keeper = our_process(cls.folder, "keeper")
         cls.addClassCleanup(cls.keeper.end)
         cls.problem = cls.pose(weights=["q8"])
         cls.exact = cls.output("exact", "f32")
         cls.q8 = cls.output("q8", "f32-wq8")
         cls.q4 = cls.output("q4", "f32-wq4")
-
-    @classmethod
-    def process(cls, *command: str) -> Process:
-        log, cpus = os.path.join(WORK, "few-bits.log"), sorted(os.sched_getaffinity(0))
-        return Process("ours", [DRIVER, *command], ENVIRONMENT, cpus, log)
 
     @classmethod
     def pose(cls, **given: Any) -> Dict[str, Any]:
@@ -240,7 +241,7 @@ class FewBits(unittest.TestCase):
     def output(cls, name: str, numbers: str, folder: str = "") -> str:
         """The file of what one of ours computes of the weights in a folder."""
         file = os.path.join(cls.folder, f"{name}.f32")
-        with cls.process(*our_backend(DRIVER, "naive", numbers).command[1:]) as ours:
+        with our_process(cls.folder, *our_backend(DRIVER, "naive", numbers).command[1:]) as ours:
             told = {"folder": folder or cls.folder, "shape": cls.problem["shape"], "inputs": 1}
             made = ours.ask("prepare", threads=1, formulations=["split"], **told)
             ours.ask("run", variant=made["variants"][0]["name"], input=0, file=file)
@@ -385,16 +386,11 @@ class Caches(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.folder = os.path.join(WORK, "caches")
         os.makedirs(cls.folder)
-        cls.keeper = cls.process("keeper")
+        cls.keeper = our_process(cls.folder, "keeper")
         cls.addClassCleanup(cls.keeper.end)
         cls.problem = cls.pose(caches=["bf16", "q8"])
         numbers = ("f32", "f32-cq8", "int8-cq8", "f32-cbf16")
         cls.files = {name: cls.output(name) for name in numbers}
-
-    @classmethod
-    def process(cls, *command: str) -> Process:
-        log, cpus = os.path.join(WORK, "caches.log"), sorted(os.sched_getaffinity(0))
-        return Process("ours", [DRIVER, *command], ENVIRONMENT, cpus, log)
 
     @classmethod
     def pose(cls, **given: Any) -> Dict[str, Any]:
@@ -405,7 +401,7 @@ class Caches(unittest.TestCase):
         """The file of what one of ours computes, called again and again."""
         file = os.path.join(cls.folder, f"{numbers}.out")
         peer = our_backend(DRIVER, "xsimd", numbers, "attention")
-        with cls.process(*peer.command[1:]) as ours:
+        with our_process(cls.folder, *peer.command[1:]) as ours:
             told = {"folder": cls.folder, "shape": cls.problem["shape"], "inputs": 2}
             made = ours.ask("prepare", threads=1, formulations=["attention"], **told)
             name = made["variants"][0]["name"]
@@ -445,7 +441,7 @@ class Caches(unittest.TestCase):
         self.assertGreater(told["nrmse"], 1e-3)
 
     def test_what_was_not_asked_for_is_refused(self) -> None:
-        keeper = self.process("keeper")
+        keeper = our_process(self.folder, "keeper")
         self.addCleanup(keeper.end)
         sizes = {**self.SIZES, "folder": self.folder, "inputs": 1, "seed": 1}
         for given, told in (
