@@ -105,17 +105,16 @@ const UnitFacts& unit_facts() {
 
 std::string why_no_unit(Unit unit, Isa isa, const UnitFacts& facts) {
   if (unit == Unit::none || unit == Unit::emulated) return "";
-  if (!is_built(unit)) {
-    return "this build is for a processor without it; compile with -DHEADROOM_LEVELS=all";
-  }
   std::string reason = unit == Unit::amx ? why_no_tiles(facts.tiles)
                        : facts.avx512_bf16
                            ? ""
                            : "this processor has no products of bfloat16 vectors (AVX512_BF16)";
-  if (reason.empty() && isa != Isa::avx512) {
+  if (!reason.empty()) return reason;
+  if (isa != Isa::avx512) {
     return fmt::format("code for it is of level avx512, and the level is {}", to_string(isa));
   }
-  return reason;
+  if (is_built(unit)) return "";
+  return "this build is for a processor without it; compile with -DHEADROOM_LEVELS=all";
 }
 
 std::vector<Unit> units_of(Isa isa, const UnitFacts& facts) {

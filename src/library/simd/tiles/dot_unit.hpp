@@ -1,5 +1,9 @@
 // AVX512_BF16: the same operands by vectors of pairs. Only for one part of each: with more it would
 // be slower than f32.
+//
+// The processor multiplies and does other work at once, but weights that nobody has asked for come
+// late: what stands beside products of them runs within, and other work, which wants the registers,
+// between two groups of rows (measured on Zen 5).
 #pragma once
 
 #include <immintrin.h>
@@ -43,7 +47,22 @@ struct DotUnit {
   static constexpr int kRows = 8;
   struct Session {};
 
-  HEADROOM_INLINE static void multiply_rows(const Operands& of, int i, int first) {
+  /// Whose turn it is, of those that come one after the other.
+  struct Turn {
+    int wait;
+    int of;
+
+    HEADROOM_INLINE bool comes() {
+      if (wait-- > 0) return false;
+      wait += of;
+      return true;
+    }
+  };
+
+  /// @param turn of how many groups of rows this one is, which call `beside.next` in turn
+  template <class Beside>
+  HEADROOM_INLINE static void multiply_rows(const Operands& of, int i, int first, Beside& beside,
+                                            Turn turn) {
     const std::uint16_t* a = of.a + i * kLeftTile + first * kTileDepth;
     const std::uint16_t* b = of.b;
     __m512 sums[kRows][2];
@@ -70,6 +89,7 @@ struct DotUnit {
       }
       a += kLeftStep;
       b += kRightStep;
+      if (turn.comes()) beside.next();
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
@@ -83,10 +103,22 @@ struct DotUnit {
   }
 
   template <class S, class Beside>
-  static void multiply(const Operands& of, Beside&) {
+  static void multiply(const Operands& of, Beside& beside) {
     static_assert(S::kProducts == 1);
-    for (int row = 0; row < of.rows; row += kRows) {
-      multiply_rows(of, row / static_cast<int>(kTileSide), row % static_cast<int>(kTileSide));
+    Nothing nothing;
+    const int groups = static_cast<int>((of.rows + kRows - 1) / kRows);
+    // One group reads every weight once, and nothing is gained by asking for it before.
+    if (groups == 1) return multiply_rows(of, 0, 0, nothing, {0, 1});
+    for (int group = 0; group < groups; ++group) {
+      const int tile = group * kRows / static_cast<int>(kTileSide);
+      const int first = group * kRows % static_cast<int>(kTileSide);
+      if constexpr (Beside::kAhead) {
+        multiply_rows(of, tile, first, beside, {group, groups});
+      } else {
+        multiply_rows(of, tile, first, nothing, {group, groups});
+        const std::int64_t end = of.steps * (group + 1) / groups;
+        for (std::int64_t n = of.steps * group / groups; n < end; ++n) beside.next();
+      }
     }
   }
 };
