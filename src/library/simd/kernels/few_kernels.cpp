@@ -1,7 +1,7 @@
 // The kernels of one level that multiply few rows with weights in few bits; compiled once per
 // level, see cmake/HeadroomIsa.cmake. Many rows take those of floats, with expanded panels.
 
-#include "simd/kernels/project_kernel.hpp"
+#include "simd/kernels/projection/project_kernel.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 namespace {

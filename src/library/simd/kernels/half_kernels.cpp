@@ -3,7 +3,7 @@
 
 #include "simd/kernels/attend_kernel.hpp"
 #include "simd/kernels/pack_keys.hpp"
-#include "simd/kernels/project_kernel.hpp"
+#include "simd/kernels/projection/project_kernel.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 #include "simd/kernels/attend_kernel.hpp"
 #include "simd/kernels/bytes/round_cache.hpp"
 #include "simd/kernels/pack_keys.hpp"
-#include "simd/kernels/project_kernel.hpp"
+#include "simd/kernels/projection/project_kernel.hpp"
 
 #if defined(HEADROOM_ISA_AVX512)
 #define HEADROOM_DOTS_NAMESPACE avx512_vnni

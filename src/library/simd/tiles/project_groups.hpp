@@ -2,7 +2,7 @@
 // times the bytes that a step of decoding reads.
 #pragma once
 
-#include "simd/kernels/weight_groups.hpp"
+#include "simd/kernels/projection/weight_groups.hpp"
 #include "simd/tiles/project_operands.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {

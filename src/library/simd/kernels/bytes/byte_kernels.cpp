@@ -2,7 +2,7 @@
 // processors that multiply four of them in one instruction, see cmake/HeadroomIsa.cmake.
 
 #include "simd/kernels/bytes/byte_products.hpp"
-#include "simd/kernels/project_kernel.hpp"
+#include "simd/kernels/projection/project_kernel.hpp"
 #include "simd/scratch.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {

@@ -4,7 +4,7 @@
 
 #include "simd/kernels/bytes/byte_dots.hpp"
 #include "simd/kernels/bytes/byte_rows.hpp"
-#include "simd/kernels/weight_groups.hpp"
+#include "simd/kernels/projection/weight_groups.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
