@@ -103,6 +103,36 @@ TEST(LayerUnit, AChoiceNamesIt) {
   EXPECT_EQ(choice.unit, Unit::none);
 }
 
+// A unit may multiply rows in groups, and ask for what comes next in another way among few of them.
+// Sequences of one token: attention has no part in it.
+TEST(LayerUnit, ARowHasTheSameBitsAmongAnyNumberOfRows) {
+  Case shape = plain_shape(1, 330, 3, 33);
+  shape.batch = 40;
+  shape.d_proj = 70;
+  const Layer layer = gaussian_layer(shape);
+  AttentionOptions options;
+  options.backend = "xsimd";
+  options.isa = available_isas().back();
+  options.precision = Precision::bf16;
+  options.few_rows = 0;
+  const std::vector<std::int64_t> lengths(40, 1);
+  for (const Unit unit : available_units(*options.isa)) {
+    options.unit = unit;
+    Attention attention = layer_for(shape, layer.weights, options);
+    Matrix whole(40, shape.d_proj);
+    attention.forward(layer.x.view(), whole.view());
+    for (std::int64_t count = 1; count < 40; ++count) {
+      Matrix some(count, shape.d_proj);
+      const std::span<const std::int64_t> few(lengths.data(), static_cast<std::size_t>(count));
+      attention.forward(layer.x.view().slice(0, count), some.view(), {.lengths = few});
+      EXPECT_TRUE(same_bits(some.view(), rows(whole, 0, count)))
+          << to_string(unit) << ", " << count;
+    }
+    EXPECT_LT(reference::compare(oracle(layer), whole.view(), Data::standard).nrmse, 8e-3)
+        << to_string(unit);
+  }
+}
+
 class LayerPrecision : public testing::TestWithParam<NumbersCase> {
  protected:
   AttentionOptions options() const {
