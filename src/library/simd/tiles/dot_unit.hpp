@@ -118,7 +118,10 @@ struct DotUnit {
     const int groups = static_cast<int>((of.rows + kRows - 1) / kRows);
     // One group reads each weight once, and as fast as it comes: asked for a block ahead it would
     // come to the L2 alone.
-    if (groups == 1) return multiply_rows<kStepsAhead>(of, 0, 0, nothing, {0, 1});
+    if (groups == 1) {
+      return multiply_rows < Beside::kAhead ? kStepsAhead : 0 > (of, 0, 0, nothing, {0, 1});
+    }
+    std::int64_t called = 0;
     for (int group = 0; group < groups; ++group) {
       const int tile = group * kRows / static_cast<int>(kTileSide);
       const int first = group * kRows % static_cast<int>(kTileSide);
@@ -126,8 +129,7 @@ struct DotUnit {
         multiply_rows<0>(of, tile, first, beside, {group, groups});
       } else {
         multiply_rows<0>(of, tile, first, nothing, {group, groups});
-        const std::int64_t end = of.steps * (group + 1) / groups;
-        for (std::int64_t n = of.steps * group / groups; n < end; ++n) beside.next();
+        for (; called < of.steps * (group + 1) / groups; ++called) beside.next();
       }
     }
   }
