@@ -1,9 +1,9 @@
 // A register tile of the projection: where it starts, what it prefetches, and where it ends.
 #pragma once
 
+#include "simd/kernels/projection/weight_groups.hpp"
 #include "simd/kernels/rows.hpp"
 #include "simd/kernels/tile.hpp"
-#include "simd/kernels/projection/weight_groups.hpp"
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
