@@ -1,5 +1,6 @@
 // Attention by products of bytes has the same bits whether one instruction multiplies four of them
-// or not, in tiles of every height, and with prefetches as without.
+// or not, in tiles of every height. Over every cache few rows have the same bits with prefetches,
+// into whichever cache of the core, as without.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -25,16 +26,20 @@ Case case_of(std::int64_t tokens, std::int64_t past, std::int64_t group, std::in
   return shape;
 }
 
+constexpr AttendPrefetches kNone{};
+constexpr AttendPrefetches kIntoL2{true, false};
+constexpr AttendPrefetches kIntoL1{true, true};
+
 // The last rows of a sequence, behind keys of an earlier call.
-Matrix attended(const KernelTable& kernels, const RoundedKernels* bytes, bool prefetches,
-                Case shape) {
+Matrix attended(const KernelTable& kernels, Storage stored, const RoundedKernels* bytes,
+                const AttendPrefetches& prefetches, Case shape) {
   const SerialExecutor executor;
   const std::int64_t dim = shape.head_dim();
   const std::int64_t past = shape.past;
   shape.past = 0;
   Case largest = shape;
   largest.tokens += past;
-  StreamingAttention attention(kernels, {}, Storage::q8, largest, executor, prefetches, bytes);
+  StreamingAttention attention(kernels, {}, stored, largest, executor, prefetches, bytes);
   const std::unique_ptr<PackedStore> store = attention.make_store(executor, 1, largest.tokens);
   Matrix q = gaussian_input(largest.tokens, shape, 1);
   Case narrow = shape;
@@ -64,20 +69,46 @@ Matrix attended(const KernelTable& kernels, const RoundedKernels* bytes, bool pr
   return y;
 }
 
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{case_of(1, 300, 1, 128), case_of(1, 300, 2, 64),
+                                     case_of(1, 300, 4, 128), case_of(1, 300, 7, 40),
+                                     case_of(5, 1100, 3, 96), case_of(200, 0, 1, 24)};
+  return all;
+}
+
 TEST(CacheByteKernels, HaveTheSameBitsByEitherInstruction) {
   for (const Isa isa : available_isas()) {
     const KernelTable& kernels = kernel_table(isa);
-    for (const Case& shape :
-         {case_of(1, 300, 1, 128), case_of(1, 300, 2, 64), case_of(1, 300, 4, 128),
-          case_of(1, 300, 7, 40), case_of(5, 1100, 3, 96), case_of(200, 0, 1, 24)}) {
+    const auto of = [&](const RoundedKernels* bytes, const AttendPrefetches& prefetches,
+                        const Case& shape) {
+      return attended(kernels, Storage::q8, bytes, prefetches, shape);
+    };
+    for (const Case& shape : cases()) {
       SCOPED_TRACE(std::string(to_string(isa)) + " " + shape.id());
-      const Matrix wanted = attended(kernels, kernels.cache_bytes, false, shape);
-      EXPECT_TRUE(test::same_bits(attended(kernels, kernels.cache_bytes, true, shape), wanted));
-      EXPECT_FALSE(test::same_bits(attended(kernels, nullptr, false, shape), wanted))
-          << "floats were multiplied";
+      const Matrix wanted = of(kernels.cache_bytes, kNone, shape);
+      EXPECT_TRUE(test::same_bits(of(kernels.cache_bytes, kIntoL2, shape), wanted));
+      EXPECT_TRUE(test::same_bits(of(kernels.cache_bytes, kIntoL1, shape), wanted));
+      EXPECT_FALSE(test::same_bits(of(nullptr, kNone, shape), wanted)) << "floats were multiplied";
       if (kernels.cache_bytes_by_dots == nullptr || !unit_facts().byte_dots) continue;
-      EXPECT_TRUE(
-          test::same_bits(attended(kernels, kernels.cache_bytes_by_dots, true, shape), wanted));
+      EXPECT_TRUE(test::same_bits(of(kernels.cache_bytes_by_dots, kIntoL2, shape), wanted));
+      EXPECT_TRUE(test::same_bits(of(kernels.cache_bytes_by_dots, kIntoL1, shape), wanted));
+    }
+  }
+}
+
+TEST(CacheStreams, HaveTheSameBitsWithPrefetchesAsWithout) {
+  for (const Isa isa : available_isas()) {
+    const KernelTable& kernels = kernel_table(isa);
+    for (const Storage stored : {Storage::f32, Storage::bf16, Storage::q8}) {
+      for (const Case& shape : cases()) {
+        SCOPED_TRACE(std::string(to_string(isa)) + " " + std::string(to_string(stored)) + " " +
+                     shape.id());
+        const Matrix wanted = attended(kernels, stored, nullptr, kNone, shape);
+        for (const AttendPrefetches& prefetches : {kIntoL2, kIntoL1}) {
+          EXPECT_TRUE(
+              test::same_bits(attended(kernels, stored, nullptr, prefetches, shape), wanted));
+        }
+      }
     }
   }
 }

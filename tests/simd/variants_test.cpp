@@ -34,6 +34,15 @@ TEST(Variants, TheFirstChoiceGoesByTheCore) {
   EXPECT_EQ(name(Isa::avx2, 2.0, 2048 * kKiB), "far");
 }
 
+TEST(Variants, StreamsGoIntoALargeL1BesideASmallL2) {
+  EXPECT_TRUE(streams_into_l1(Isa::avx512, 48 * kKiB, 1024 * kKiB));
+  EXPECT_FALSE(streams_into_l1(Isa::avx512, 48 * kKiB, 2048 * kKiB));
+  EXPECT_FALSE(streams_into_l1(Isa::avx512, 32 * kKiB, 1024 * kKiB));
+  EXPECT_FALSE(streams_into_l1(Isa::avx512, 48 * kKiB, 0)) << "unknown";
+  EXPECT_FALSE(streams_into_l1(Isa::avx512, 0, 1024 * kKiB)) << "unknown";
+  EXPECT_FALSE(streams_into_l1(Isa::avx2, 48 * kKiB, 1024 * kKiB)) << "its panels are no pieces";
+}
+
 // A core decides, not its name: on some AVX512_BF16 is slower than f32.
 TEST(Variants, PairsAreTakenWhereTheyAreFaster) {
   EXPECT_EQ(why_f32_is_no_slower(1.9), "");

@@ -99,8 +99,8 @@ class SimdAttention final : public HeadAttention {
   SimdAttention(const Kernels& kernels, const ProjectVariant& variant, const Executor& executor,
                 const Case& shape)
       : executor_(&executor),
-        attention_(kernels.f32, kernels.tiles, kernels.cache, shape, executor, variant.prefetches,
-                   kernels.cache_bytes),
+        attention_(kernels.f32, kernels.tiles, kernels.cache, shape, executor,
+                   {variant.prefetches, streams_into_l1(kernels.f32.isa)}, kernels.cache_bytes),
         costs_{0, attention_.workspace_bytes(),
                kernels.provenance_of_attention(attention_.by_tiles())} {}
 
@@ -161,6 +161,8 @@ class SimdBackend final : public Backend {
     const CoreFacts core = core_facts(config.target.isa);
     variant_ = &first_choice(config.target.isa, core);
     reason_ = to_text(core);
+    if (streams_into_l1(config.target.isa))
+      reason_ += "; steps prefetch keys and values into the L1";
   }
 
   HeadLayout head_layout() const override { return HeadLayout::head_major; }

@@ -72,13 +72,16 @@ double measure_bf16_gain(const Target& target) {
   return by_unit / by_f32;
 }
 
-std::int64_t l2_bytes() {
 #ifdef _SC_LEVEL2_CACHE_SIZE
-  return std::max<std::int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
+constexpr int kL1Size = _SC_LEVEL1_DCACHE_SIZE;
+constexpr int kL2Size = _SC_LEVEL2_CACHE_SIZE;
 #else
-  return 0;
+constexpr int kL1Size = -1;
+constexpr int kL2Size = -1;
 #endif
-}
+
+/// 0: unknown.
+std::int64_t cache_bytes(int name) { return std::max<std::int64_t>(0, sysconf(name)); }
 
 }  // namespace
 
@@ -87,8 +90,12 @@ CoreFacts core_facts(Isa isa) {
   static std::map<Isa, CoreFacts> known;
   const std::lock_guard lock(mutex);
   const auto [place, fresh] = known.try_emplace(isa);
-  if (fresh) place->second = {multiply_adds_per_cycle(kernel_table(isa)), l2_bytes()};
+  if (fresh) place->second = {multiply_adds_per_cycle(kernel_table(isa)), cache_bytes(kL2Size)};
   return place->second;
+}
+
+bool streams_into_l1(Isa isa) {
+  return streams_into_l1(isa, cache_bytes(kL1Size), cache_bytes(kL2Size));
 }
 
 double avx512_bf16_gain() {

@@ -46,10 +46,9 @@ class StreamingAttention {
   /// @param tiles for sequences of many rows of queries, if there are any
   /// @param stored what keys and values are stored as: f32, bf16 or q8
   /// @param shape the layer, and the largest call
-  /// @param prefetches see ProjectVariant
   /// @param bytes what multiplies the bytes of q8; null: floats are made of them
   StreamingAttention(const KernelTable& kernels, const TileChoice& tiles, Storage stored,
-                     const Case& shape, const Executor& executor, bool prefetches = false,
+                     const Case& shape, const Executor& executor, AttendPrefetches prefetches = {},
                      const RoundedKernels* bytes = nullptr);
 
   std::unique_ptr<PackedStore> make_store(const Executor& executor, std::int64_t sequences,
@@ -121,6 +120,7 @@ class StreamingAttention {
   const RoundedKernels* rounded_;
   CacheOrder order_;  ///< of these, what `rounded_` reads
   bool prefetches_;
+  StreamAhead ahead_;
   Case shape_;
   DropoutPattern dropout_;
   std::int64_t group_ = 1;  ///< query heads of a key head

@@ -80,6 +80,7 @@ AttendTask StreamingAttention::task_in_place(const Run& run, std::int64_t pair, 
                  task.head_dim % kernels_->lanes == 0 && task.value_dim % kernels_->lanes == 0;
   if (task.as_rows) {
     task.adds_at_once = false;
+    task.ahead.into_l1 = false;  // a whole block ahead: too much for the L1
     task.keys = keys.data;
     task.key_stride = keys.stride;
     task.values = values.data;

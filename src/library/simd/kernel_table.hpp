@@ -119,6 +119,12 @@ struct NextRows {
   const char* end = nullptr;
 };
 
+/// How few rows that stream keys and values prefetch them, a piece with each that is read.
+struct StreamAhead {
+  std::int64_t pieces = 2;  ///< of `2 lanes` keys or values; fewer than a block of keys has
+  bool into_l1 = false;     ///< else into the L2
+};
+
 /// Streaming attention for some rows over the packed keys of one key head. Rows are the queries of
 /// all heads of the group: row `i` is head `i % group` at position `position + i / group`.
 struct AttendTask {
@@ -154,6 +160,7 @@ struct AttendTask {
   bool adds_at_once = false;
   const float* sinks = nullptr;  ///< of the group's first head, one for each; null for none
   bool prefetches = false;       ///< see ProjectVariant
+  StreamAhead ahead = {};
   const DropoutPattern* dropout = nullptr;  ///< null for none
   std::int64_t dropout_head = 0;  ///< of the group's first head, as `dropout_row` takes it
   float* scratch = nullptr;       ///< `attend_scratch_floats`

@@ -36,4 +36,11 @@ const ProjectVariant& first_choice(Isa isa, const CoreFacts& core) {
   return named(isa == Isa::avx512 && core.does_two() ? "near" : "far");
 }
 
+// Into an L1 of 48 KiB, whose L2 has 1 MiB, steps read bf16 1.11 and bytes 1.17 times as fast as
+// into that L2 (Zen 5). Where the L2 has 2 MiB the L1 lost 8 to 13 % (Granite Rapids), and one of
+// 32 KiB lost as well (Zen 4).
+bool streams_into_l1(Isa isa, std::int64_t l1_bytes, std::int64_t l2_bytes) {
+  return isa == Isa::avx512 && l1_bytes >= 48 * 1024 && l2_bytes > 0 && l2_bytes <= 1024 * 1024;
+}
+
 }  // namespace headroom::simd

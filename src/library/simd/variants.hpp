@@ -48,4 +48,14 @@ struct CoreFacts {
 /// figures.
 const ProjectVariant& first_choice(Isa isa, const CoreFacts& core);
 
+/// What attention prefetches.
+struct AttendPrefetches {
+  bool rows = false;     ///< see ProjectVariant::prefetches
+  bool into_l1 = false;  ///< keys and values that few rows stream; else into the L2
+};
+
+/// Whether keys and values that few rows stream are best prefetched into the L1.
+/// @param l1_bytes, l2_bytes of a core; 0: unknown
+bool streams_into_l1(Isa isa, std::int64_t l1_bytes, std::int64_t l2_bytes);
+
 }  // namespace headroom::simd

@@ -7,15 +7,72 @@
 
 namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
+/// How far ahead of those that are scored keys are prefetched.
+inline constexpr std::int64_t kKeysAhead = 2 * kLanes;
+
+/// Prefetches while a vector's keys are scored: keys two vectors ahead, into the L1, and the
+/// values of these, into the L2. Some lines with each step, in the order in which they lie: all at
+/// once would take every place for misses that the core has, and what is computed would wait.
+class DotPrefetcher {
+ public:
+  /// @param keys, values of as many tokens as a vector has lanes
+  /// @param steps that there will be
+  template <class B>
+  HEADROOM_INLINE DotPrefetcher(const AttendTask& task, const B* keys, const B* values,
+                                std::int64_t steps)
+      : key_(reinterpret_cast<const char*>(keys)),
+        value_(reinterpret_cast<const char*>(values)),
+        key_bytes_(task.key_stride * static_cast<std::int64_t>(sizeof(B))),
+        value_bytes_(task.value_stride * static_cast<std::int64_t>(sizeof(B))) {
+    const std::int64_t width = task.head_dim > task.value_dim ? task.head_dim : task.value_dim;
+    row_bytes_ = width * static_cast<std::int64_t>(sizeof(B));
+    left_ = (row_bytes_ + kLineBytes - 1) / kLineBytes * kLanes;
+    per_step_ = (left_ + steps - 1) / steps;
+  }
+
+  HEADROOM_INLINE void step() {
+    std::int64_t count = per_step_ < left_ ? per_step_ : left_;
+    left_ -= count;
+    for (; count > 0; --count) {
+      // Past the last key it is harmless.
+      __builtin_prefetch(key_ + at_, 0, 3);
+      __builtin_prefetch(value_ + at_, 0, 2);
+      at_ += kLineBytes;
+      if (at_ < row_bytes_) continue;
+      at_ = 0;
+      key_ += key_bytes_;
+      value_ += value_bytes_;
+    }
+  }
+
+ private:
+  const char* key_;
+  const char* value_;
+  std::int64_t key_bytes_, value_bytes_;  ///< to the next
+  std::int64_t row_bytes_ = 0;
+  std::int64_t at_ = 0;  ///< within a row
+  std::int64_t left_ = 0, per_step_ = 0;
+};
+
+/// The same for one row, which computes too little for anything to stand beside: a token at once,
+/// as its key's place is found. In a loop after that it is 5 % slower.
+template <class B>
+HEADROOM_INLINE void prefetch_token(const AttendTask& task, const B* key, const B* value) {
+  constexpr std::int64_t kLine = kLineBytes / sizeof(B);
+  for (std::int64_t c = 0; c < task.head_dim; c += kLine) __builtin_prefetch(key + c, 0, 3);
+  for (std::int64_t c = 0; c < task.value_dim; c += kLine) __builtin_prefetch(value + c, 0, 2);
+}
+
 /// Of one row against a vector's keys.
 /// @param query its chunks, `step` floats apart
-template <class B>
+template <class B, class Prefetcher>
 HEADROOM_INLINE Vec dot_keys(const float* query, std::int64_t step, const B* const (&keys)[kLanes],
-                             std::int64_t head_dim) {
+                             std::int64_t head_dim, Prefetcher& prefetcher) {
   Vec sums[kLanes];
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) sums[i] = Vec(0.0F);
   for (std::int64_t c = 0; c < head_dim; c += kLanes) {
+    prefetcher.step();
     const Vec q = load(query + c / kChunk * step + c % kChunk);
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) sums[i] = multiply_add(q, load(keys[i] + c), sums[i]);
@@ -28,13 +85,13 @@ inline constexpr std::int64_t kCopied = 128;
 
 /// Of all rows of a tile, whose chunks lie together, against a vector's keys.
 /// @param copies keys first, as those that are widened always are
-template <class B>
+template <class B, class Prefetcher>
 HEADROOM_INLINE void dot_rows(const float* queries, std::int64_t rows,
                               const B* const (&keys)[kLanes], std::int64_t head_dim, bool copies,
-                              Vec (&found)[kTileRows]) {
+                              Prefetcher& prefetcher, Vec (&found)[kTileRows]) {
   const auto dot = [&](const auto& from) __attribute__((always_inline)) {
     for (std::int64_t r = 0; r < rows; ++r) {
-      found[r] = dot_keys(queries + r * kChunk, rows * kChunk, from, head_dim);
+      found[r] = dot_keys(queries + r * kChunk, rows * kChunk, from, head_dim, prefetcher);
     }
   };
   if (rows > 1 && (copies || sizeof(B) < sizeof(float)) && head_dim <= kCopied) {
@@ -57,8 +114,6 @@ template <class B, bool kOneRow>
 [[gnu::noinline]] void dot_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                  float* scores, float* max) {
   const std::int64_t rows = kOneRow ? 1 : tile.rows;
-  constexpr std::int64_t kLine = 64 / sizeof(B);
-  constexpr std::int64_t kAhead = 2 * kLanes;  // keys
   const B* all = static_cast<const B*>(task.keys);
   const B* values = static_cast<const B*>(task.values);
   Vec row_max[kTileRows];
@@ -78,16 +133,20 @@ template <class B, bool kOneRow>
     for (int i = 0; i < kLanes; ++i) {
       const std::int64_t key = first + i < last ? first + i : last;
       keys[i] = all + key * task.key_stride;
-      const std::int64_t ahead = first + i + kAhead < last ? first + i + kAhead : last;
-      for (std::int64_t c = 0; c < task.head_dim; c += kLine) {
-        __builtin_prefetch(all + ahead * task.key_stride + c, 0, 3);
-      }
-      for (std::int64_t c = 0; c < task.value_dim; c += kLine) {
-        __builtin_prefetch(values + key * task.value_stride + c, 0, 2);
+      if constexpr (kOneRow) {
+        const std::int64_t ahead = first + i + kKeysAhead < last ? first + i + kKeysAhead : last;
+        prefetch_token(task, all + ahead * task.key_stride, values + key * task.value_stride);
       }
     }
     Vec found[kTileRows];
-    dot_rows(tile.queries, rows, keys, task.head_dim, copies, found);
+    if constexpr (kOneRow) {
+      NoPrefetcher none;
+      dot_rows(tile.queries, rows, keys, task.head_dim, copies, none, found);
+    } else {
+      DotPrefetcher prefetcher(task, all + (first + kKeysAhead) * task.key_stride,
+                               values + first * task.value_stride, rows * (task.head_dim / kLanes));
+      dot_rows(tile.queries, rows, keys, task.head_dim, copies, prefetcher, found);
+    }
     for (std::int64_t r = 0; r < rows; ++r) {
       if (!all_seen<1>(block, k)) [[unlikely]] {
         found[r] = only_between(found[r], seen[r].begin - first, seen[r].end - first);

@@ -54,7 +54,8 @@ HEADROOM_INLINE void score_cache_block(const AttendTask& task, const Tile& tile,
     for (; task.prefetches && i + kKeys - kLanes < end; i += kKeys) {
       const char* ahead = piece_ahead<B>(task, block, false, (first + i) / kStreamDepth);
       if (ahead == nullptr) break;
-      score.template operator()<kWide>(PiecePrefetcher<kKeys * sizeof(B)>{ahead});
+      score.template operator()<kWide>(
+          PiecePrefetcher<kKeys * sizeof(B)>{ahead, task.ahead.into_l1});
     }
     for (; i + kKeys - kLanes < end; i += kKeys) {
       score.template operator()<kWide>(NoPrefetcher());

@@ -188,7 +188,7 @@ HEADROOM_INLINE void score_block(const AttendTask& task, const Tile& tile, const
     while (k + kLanes < block.count) {
       const char* ahead = piece_ahead<B>(task, block, false, k / kStreamDepth);
       if (ahead == nullptr) break;
-      score(PiecePrefetcher<kPanel * sizeof(B)>{ahead});
+      score(PiecePrefetcher<kPanel * sizeof(B)>{ahead, task.ahead.into_l1});
     }
   }
   while (k + kLanes < block.count) score(NoPrefetcher());

@@ -179,19 +179,29 @@ inline constexpr int kStreamRows = 2 * kTileRows >= NV ? 2 * kTileRows / NV : 1;
 
 inline constexpr int kLineBytes = 64;
 
-/// Prefetches a piece into the L2 while another of the same size is read, a step's lines with each
-/// step: many at once would take every place for misses that the core has, and nothing else could
-/// be on its way.
+/// Prefetches a line for a stream. The hint must be a constant; the branch is foreseen.
+HEADROOM_INLINE void prefetch_ahead(const char* line, bool into_l1) {
+  if (into_l1) {
+    __builtin_prefetch(line, 0, 3);
+  } else {
+    __builtin_prefetch(line, 0, 2);
+  }
+}
+
+/// Prefetches a piece while another of the same size is read, a step's lines with each step: many
+/// at once would take every place for misses that the core has, and nothing else could be on its
+/// way.
 /// @tparam BYTES that a step reads
 template <int BYTES>
 struct PiecePrefetcher {
   const char* next;
+  bool into_l1;
 
   HEADROOM_INLINE void operator()(std::int64_t) const {}
 
   HEADROOM_INLINE void step() {
 #pragma GCC unroll 16
-    for (int at = 0; at < BYTES; at += kLineBytes) __builtin_prefetch(next + at, 0, 2);
+    for (int at = 0; at < BYTES; at += kLineBytes) prefetch_ahead(next + at, into_l1);
     next += BYTES;
   }
 };
@@ -199,12 +209,11 @@ struct PiecePrefetcher {
 /// A stream reads the keys of a block in pieces and then its values in as many; in memory both
 /// follow each other from block to block. On a core with two multiply-adds a cycle its
 /// multiply-adds and its misses did not overlap, unless each piece prefetches the one that is read
-/// two pieces later, be it of the keys or of the values.
+/// some pieces later, be it of the keys or of the values.
 /// @return where that one begins; null if there is none
 template <class B>
 HEADROOM_INLINE const char* piece_ahead(const AttendTask& task, const KeyBlock& block, bool values,
                                         std::int64_t piece) {
-  constexpr std::int64_t kAhead = 2;
   constexpr std::int64_t kPieces = kKeyBlock / kStreamDepth;
   if (task.new_keys.data != nullptr) return nullptr;
   if (task.as_rows) {  // scores prefetch the block's values, and values the next block's keys
@@ -215,7 +224,7 @@ HEADROOM_INLINE const char* piece_ahead(const AttendTask& task, const KeyBlock& 
     return reinterpret_cast<const char*>(static_cast<const B*>(task.keys) + key * task.head_dim);
   }
   if (task.value_stride != padded_cols(task)) return nullptr;
-  const std::int64_t later = piece + kAhead;
+  const std::int64_t later = piece + task.ahead.pieces;
   const bool same = later < kPieces;
   const std::int64_t key = block.begin + (same || !values ? 0 : kKeyBlock) +
                            (same ? later : later - kPieces) * kStreamDepth;

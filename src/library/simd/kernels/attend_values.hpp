@@ -129,7 +129,8 @@ HEADROOM_INLINE void stream_values(const AttendTask& task, const Tile& tile, con
             if constexpr (kPrefetches && FIRST == 0) {
               constexpr std::int64_t kSize = sizeof(B);
               if (const char* ahead = piece_ahead<B>(task, block, true, k / kStreamDepth)) {
-                add(PiecePrefetcher<NV * kLanes * kSize>{ahead + c * kStreamDepth * kSize});
+                add(PiecePrefetcher<NV * kLanes * kSize>{ahead + c * kStreamDepth * kSize,
+                                                         task.ahead.into_l1});
                 return;
               }
             }

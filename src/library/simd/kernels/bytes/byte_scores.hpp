@@ -121,7 +121,8 @@ HEADROOM_INLINE void score_as_bytes(const AttendTask& task, const Tile& tile, co
     for (; task.prefetches && i + (kWide - 1) * kLanes < end; i += kWide * kLanes) {
       const char* ahead = piece_ahead<CacheByte>(task, block, false, (first + i) / kStreamDepth);
       if (ahead == nullptr) break;
-      score.template operator()<kWide>(i, PiecePrefetcher<kWide * kLanes * 4>{ahead});
+      score.template operator()<kWide>(
+          i, PiecePrefetcher<kWide * kLanes * 4>{ahead, task.ahead.into_l1});
     }
   }
   for (; i + (kWide - 1) * kLanes < end; i += kWide * kLanes) {

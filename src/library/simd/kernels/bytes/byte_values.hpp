@@ -18,7 +18,7 @@ inline constexpr int kByteColumns = MR * 4 + 5 <= 2 * kTileRows + 4 ? 4 : 2;
 template <int MR, int NV, bool kPrefetches>
 HEADROOM_INLINE void add_group(const ByteGroups& weights, std::int64_t first,
                                const std::uint8_t* values, std::int64_t word_bytes, float* out,
-                               std::int64_t cols, const char* ahead) {
+                               std::int64_t cols, const char* ahead, bool into_l1) {
   const std::int32_t* words = weights.words + first * kCacheGroupWords;
   Ints sums[MR][NV];
 #pragma GCC unroll 16
@@ -32,7 +32,7 @@ HEADROOM_INLINE void add_group(const ByteGroups& weights, std::int64_t first,
     for (int v = 0; v < NV; ++v) {
       __builtin_memcpy(&bytes[v], values + w * word_bytes + v * kLanes * 4, sizeof(Bits));
       bytes[v] = alike(bytes[v]);
-      if constexpr (kPrefetches) __builtin_prefetch(ahead + w * word_bytes + v * kLanes * 4, 0, 2);
+      if constexpr (kPrefetches) prefetch_ahead(ahead + w * word_bytes + v * kLanes * 4, into_l1);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < MR; ++r) {
@@ -99,11 +99,12 @@ HEADROOM_INLINE void add_values_as_bytes(const AttendTask& task, const Tile& til
       if constexpr (kStreams<MR> && kGroup == kStreamDepth) {
         if (ahead != nullptr) {
           add_group<MR, NV, true>(groups, first, values + c * 4, word_bytes, out, cols,
-                                  ahead + c * 4);
+                                  ahead + c * 4, task.ahead.into_l1);
           return;
         }
       }
-      add_group<MR, NV, false>(groups, first, values + c * 4, word_bytes, out, cols, nullptr);
+      add_group<MR, NV, false>(groups, first, values + c * 4, word_bytes, out, cols, nullptr,
+                               false);
     };
     std::int64_t c = 0;
     if constexpr (kByteColumns<MR> == 4) {
