@@ -95,7 +95,9 @@ CoreFacts core_facts(Isa isa) {
 }
 
 bool streams_into_l1(Isa isa) {
-  return streams_into_l1(isa, cache_bytes(kL1Size), cache_bytes(kL2Size));
+  static const std::int64_t l1 = cache_bytes(kL1Size);
+  static const std::int64_t l2 = cache_bytes(kL2Size);
+  return streams_into_l1(isa, l1, l2);
 }
 
 double avx512_bf16_gain() {

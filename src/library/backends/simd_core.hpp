@@ -18,7 +18,8 @@ double avx512_bf16_gain();
 /// What to say where that gain is too small to give up accuracy for; empty where it is not.
 std::string why_f32_is_no_slower(double gain);
 
-/// Whether attention streams keys and values into the L1, by the caches of this core.
+/// Whether attention streams keys and values into the L1, by the caches of this core, which are
+/// asked for once: on a virtual machine each answer is a trap.
 bool streams_into_l1(Isa isa);
 
 /// Such as "first choice, by 2.0 multiply-adds per cycle and an L2 of 512 KiB".

@@ -118,9 +118,8 @@ struct DotUnit {
     const int groups = static_cast<int>((of.rows + kRows - 1) / kRows);
     // One group reads each weight once, and as fast as it comes: asked for a block ahead it would
     // come to the L2 alone.
-    if (groups == 1) {
-      return multiply_rows < Beside::kAhead ? kStepsAhead : 0 > (of, 0, 0, nothing, {0, 1});
-    }
+    constexpr int kAhead = Beside::kAhead ? kStepsAhead : 0;
+    if (groups == 1) return multiply_rows<kAhead>(of, 0, 0, nothing, {0, 1});
     std::int64_t called = 0;
     for (int group = 0; group < groups; ++group) {
       const int tile = group * kRows / static_cast<int>(kTileSide);
