@@ -1,5 +1,5 @@
 # Headers of other projects, parsed once instead of once in every file. A file that includes less than
-# it needs may compile with them; clang, the sanitizers and scripts/lint do without and find it.
+# it needs may compile with them; scripts/test --clang and scripts/lint do without and find it.
 
 option(HEADROOM_PCH "Precompile the headers of other projects" OFF)
 
@@ -40,7 +40,7 @@ endfunction()
 # headroom_compile_together(<target> <precompiled>): eight files as one, so that templates of other
 # projects are instantiated once for all of them. An edit costs no more than one file did alone.
 function(headroom_compile_together target precompiled)
-  if(HEADROOM_PRECOMPILE AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  if(HEADROOM_PRECOMPILE AND (CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize"))
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
   headroom_use_precompiled(${target} ${precompiled})

@@ -24,6 +24,10 @@ wants_help() {
 # The comment at the top of the script that runs is its help.
 print_help() { sed -n '1d; /^#/!q; s/^# \{0,1\}//p' "$0"; }
 
+# turn_of <n>: prints which of n things comes today, by the day of the last commit.
+turn_of() { echo $(($(seconds_of_last_commit) / 86400 % $1)); }
+seconds_of_last_commit() { git -C "$root" log -1 --format=%ct || date +%s; }
+
 # preset_folder <preset>: where CMakePresets.json has it built.
 preset_folder() {
   case "$1" in
@@ -47,13 +51,16 @@ build_preset() {
     fail "the build failed; the first error above says where. To start afresh, remove $folder."
 }
 
-# build_to_measure <targets...>: Release in build/. In a new checkout for this processor alone, which takes two thirds
-# of the time; a folder that has code for every processor keeps it.
-build_to_measure() {
-  local preset=native
+# preset_to_measure: prints which Release build/ has, or will have. In a new checkout that is for this processor alone,
+# which takes two thirds of the time; a folder that has code for every processor keeps it.
+preset_to_measure() {
   if [[ -f "$root/build/CMakeCache.txt" ]] &&
     ! grep -q '^HEADROOM_LEVELS:[A-Z]*=native$' "$root/build/CMakeCache.txt"; then
-    preset=release
+    echo release
+  else
+    echo native
   fi
-  build_preset "$preset" "$@"
 }
+
+# build_to_measure <targets...>
+build_to_measure() { build_preset "$(preset_to_measure)" "$@"; }

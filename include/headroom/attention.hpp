@@ -157,6 +157,9 @@ struct AttentionCosts {
   std::int64_t workspace_bytes = 0;  ///< everything else the layer holds between calls
   std::string project_provenance;    ///< such as `"brg:avx512_core"` or `"simd:avx512"`
   std::string attend_provenance;
+  /// `wrapper`: the backend packs the small matrices of all heads as one and multiplies them
+  /// together, so that the formulation costs what `split` costs.
+  bool packs_heads_together = false;
 };
 
 class DotProductAttention;

@@ -144,7 +144,8 @@ class HEADROOM_API DotProductAttention {
   /// @param most the sizes of the largest call; its heads and widths are those of all calls
   /// @param options backend, threads, precision and so on. Formulation and heads of a larger layer
   ///        do not matter. With dtype bf16 a call takes views of `Bf16`, each for itself; floats
-  ///        are rounded to it as they are read. Sums and scores are floats.
+  ///        of k and v are rounded to it as they are read, and those of q are used as they are.
+  ///        Sums and scores are floats.
   /// @throws InvalidArgument for a size below 1, heads that are no multiple of `kv_heads`, or a
   ///         window, a scale or a cap that is negative or not finite; as `choose_backend` for
   ///         the options; ResourceError if the system refuses the threads; std::bad_alloc if memory

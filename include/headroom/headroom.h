@@ -228,14 +228,16 @@ typedef struct headroom_options {
 
 /** Which layer of a model's file. Begin with `headroom_default_load_options`. */
 typedef struct headroom_load_options {
-  size_t size;       /**< of this struct */
-  const char* layer; /**< the number in its tensors' names, such as "3", or the part of the names
-                        that they share; NULL: the lowest number */
-  int64_t heads;     /**< 0: as `config.json` beside the file says */
-  int64_t kv_heads;  /**< 0: what the widths give */
-  int64_t head_dim;  /**< 0: what the widths give */
-  int64_t max_bytes; /**< of the weights in memory; 0: no limit */
-  int32_t strict;    /**< not 0: NaN and infinity are errors, and not warnings; 0 */
+  size_t size;        /**< of this struct */
+  const char* layer;  /**< the number in its tensors' names, such as "3", or the part of the names
+                         that they share; NULL: the lowest number */
+  int64_t heads;      /**< 0: as `config.json` beside the file says */
+  int64_t kv_heads;   /**< 0: what the widths give */
+  int64_t head_dim;   /**< 0: what the widths give */
+  int64_t max_bytes;  /**< of the weights in memory; 0: no limit */
+  int32_t strict;     /**< not 0: NaN and infinity are errors, and not warnings; 0 */
+  const char* family; /**< whose layers compute what this one does, such as "llama", where the
+                         model's own family is not known; NULL: as `config.json` says */
 } headroom_load_options;
 
 /** A layer's weights as a model's files store them. */
@@ -553,7 +555,7 @@ static inline void headroom_default_sizes(headroom_sizes* sizes) {
  * @param out its memory must not reach into that of the others; not touched if
  *        HEADROOM_INVALID_ARGUMENT is returned.
  * @param rule, options, inputs NULL for the defaults. Of the options, `formulation` does not
- * matter. With dtype "bf16" floats are rounded to it as they are read.
+ * matter. With dtype "bf16" floats of k and v are rounded to it as they are read.
  */
 HEADROOM_API headroom_status headroom_attention(const headroom_heads* q, const headroom_heads* k,
                                                 const headroom_heads* v, const headroom_heads* out,

@@ -38,6 +38,9 @@ struct WeightsOptions {
   std::optional<Rotary> rotary = std::nullopt;
   /// The model's configuration; empty: `config.json` beside the weights, if there is one.
   std::filesystem::path config = {};
+  /// The family of models, such as `"llama"`, whose layers compute what this one does, where that
+  /// of the configuration is not known; empty: the configuration's `model_type`.
+  std::string family = {};
   /// Names of tensors in place of recognised ones, by what they are: `query`, `key` and `value`, or
   /// `qkv` for the three of them one after the other; `output`; and each with `_bias`. What is not
   /// named is not there: without `output` the layer has no output projection.

@@ -5,6 +5,8 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._numbers import wholes
+
 Array = Any
 """numpy.ndarray, torch.Tensor on the CPU, or whatever else has DLPack or the buffer protocol."""
 
@@ -41,8 +43,10 @@ def _shared(x: Any) -> Array:
     """A tensor as an array of numpy in the same memory: importing it by DLPack takes longer.
 
     numpy has no bfloat16: such a tensor becomes its bits, as uint16, which the extension takes for
-    bfloat16.
+    bfloat16. The memory of one whose negative bit is set has the other sign, so that it is copied.
     """
+    if x.is_neg():
+        x = x.resolve_neg()
     if is_bf16(x):
         return _bits(x)
     try:
@@ -72,6 +76,20 @@ def activations(name: str, x: Array) -> Array:
     return _shared(x.detach())
 
 
+def written(name: str, x: Array) -> Array:
+    """As ``activations``, of what a call writes.
+
+    Raises:
+        ValueError: what it writes would have another sign.
+    """
+    if is_tensor(x) and x.is_neg():
+        raise ValueError(
+            f"{name} has its negative bit set: what is written to its memory has the other sign;"
+            f" give {name}.resolve_neg()"
+        )
+    return activations(name, x)
+
+
 def mask_array(name: str, mask: Optional[Array]) -> Any:
     """A mask with all four directions, ``(batch, heads, tokens, keys)``, in the same memory."""
     if mask is None:
@@ -90,7 +108,8 @@ def padded(lengths: Optional[Sequence[int]], padding_side: str) -> Tuple[Optiona
     """Lengths of sequences, and whether padding stands before them."""
     if padding_side not in ("left", "right"):
         raise ValueError(f"padding_side is {padding_side!r}; allowed are 'left' and 'right'")
-    return lengths if lengths is None else list(lengths), padding_side == "left"
+    left = padding_side == "left"
+    return lengths if lengths is None else wholes("lengths", lengths), left
 
 
 def positions_of(positions: Optional[Array], x: Array) -> Optional[List[int]]:

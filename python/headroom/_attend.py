@@ -1,10 +1,22 @@
 """Attention over queries, keys and values that you have, without weights."""
 
+import atexit
 import sys
 import threading
 import warnings
 from collections import OrderedDict
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import numpy as np
 
@@ -19,7 +31,11 @@ from ._arrays import (
     mask_array,
     require_cpu,
 )
-from ._config import options_of
+from ._config import AttendOptions, above_0, options_of
+from ._numbers import whole, wholes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Rule(NamedTuple):
@@ -31,25 +47,17 @@ class Rule(NamedTuple):
     softcap: float = 0.0  # 0: none
 
 
-def checked_scale(scale: Optional[float]) -> float:
-    """As a ``Rule`` has it."""
-    if scale is not None and not scale > 0:
-        raise ValueError(f"scale is {scale}; allowed are values above 0")
-    return float(scale or 0.0)
+def rule_of(
+    causal: bool, window: Optional[int], scale: Optional[float], softcap: Optional[float]
+) -> Rule:
+    """Of what callers give, where None is what 0 is here.
 
-
-def checked_softcap(softcap: Optional[float]) -> float:
-    """As a ``Rule`` has it."""
-    if softcap is not None and not softcap > 0:
-        raise ValueError(f"softcap is {softcap}; allowed are values above 0, and None for none")
-    return float(softcap or 0.0)
-
-
-def checked_window(window: Optional[int]) -> int:
-    """As a ``Rule`` has it."""
-    if window is not None and window < 1:
-        raise ValueError(f"window is {window}; allowed are 1 and above, and None for none")
-    return window or 0
+    Raises:
+        TypeError: one is no number.
+        ValueError: one is not above 0.
+    """
+    reach = 0 if window is None else whole("window", window, least=1)
+    return Rule(causal, reach, above_0("scale", scale), above_0("softcap", softcap))
 
 
 def sinks_array(sinks: Optional[Array], heads: int) -> Any:
@@ -81,8 +89,8 @@ class Kernels:
 
     _MOST = 16
 
-    def __init__(self, options: Dict[str, Any]) -> None:
-        self.options = options_of(**options)
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = options_of(options, AttendOptions)
         self.made: OrderedDict[Tuple[Any, ...], Tuple[_core.Attend, Tuple[int, ...]]] = (
             OrderedDict()
         )
@@ -113,9 +121,12 @@ class Kernels:
 
 _kernels: "OrderedDict[Tuple[Any, ...], Kernels]" = OrderedDict()
 _lock = threading.Lock()
+# The operators of headroom.torch, which PyTorch never gives back, keep this module's names for
+# longer than the interpreter keeps the extension module.
+atexit.register(_kernels.clear)
 
 
-def _kernels_of(options: Dict[str, Any]) -> Kernels:
+def _kernels_of(options: Mapping[str, Any]) -> Kernels:
     key = tuple(sorted(options.items()))
     with _lock:
         found = _kernels.pop(key, None)
@@ -151,12 +162,12 @@ def heads_of(name: str, x: Array) -> Any:
     return array
 
 
-def reads_bf16(options: Dict[str, Any]) -> bool:
+def reads_bf16(options: Mapping[str, Any]) -> bool:
     """Whether the backend of these options does; ``naive`` and ``autovec`` have float32 alone."""
     return options.get("backend", "auto") in ("auto", "xsimd", "onednn", "tbb")
 
 
-def widened(x: Array, options: Dict[str, Any]) -> Array:
+def widened(x: Array, options: Mapping[str, Any]) -> Array:
     """A tensor of 16-bit floats, if the kernels do not read it as it lies, as one of floats."""
     if not is_tensor(x) or x.dtype is sys.modules["torch"].float32:
         return x
@@ -166,8 +177,10 @@ def widened(x: Array, options: Dict[str, Any]) -> Array:
     return x
 
 
-def _is_written(out: Optional[Array], options: Dict[str, Any]) -> bool:
+def _is_written(out: Optional[Array], options: Mapping[str, Any]) -> bool:
     """Whether the kernels write it, or it is left to them to say what is wrong with it."""
+    if out is not None and is_tensor(out) and out.is_neg():
+        return False
     if is_bf16(out):
         return options.get("dtype") == "bf16"
     return out is not None and not (is_tensor(out) and out.dtype is sys.modules["torch"].float16)
@@ -195,7 +208,7 @@ def answer(
     q: Any,
     out: Optional[Array],
     *,
-    options: Dict[str, Any],
+    options: Mapping[str, Any],
     zero: bool,
 ) -> Array:
     """``out``, or a new array as the query, with what ``run`` writes.
@@ -210,12 +223,18 @@ def answer(
         run(as_it_lies("out", out))
         return out
     result = _new_result(run, query, q, zero)
-    return result if out is None else out.copy_(result)
+    if out is None:
+        return result
+    if tuple(out.shape) != tuple(result.shape):
+        raise ValueError(
+            f"out has shape {tuple(out.shape)}; for this query it must be {tuple(result.shape)}"
+        )
+    return out.copy_(result if is_tensor(result) else like(out, result))
 
 
 def listed(lengths: Optional[Sequence[int]]) -> Optional[List[int]]:
     """As the extension module takes them."""
-    return None if lengths is None else list(lengths)
+    return None if lengths is None else wholes("lengths", lengths)
 
 
 def _from_first_key(q: Any, k: Any, v: Any, mask: Any) -> Tuple[Any, Any, Any, bool]:
@@ -250,7 +269,7 @@ def attention(
     query_lengths: Optional[Sequence[int]] = None,
     key_lengths: Optional[Sequence[int]] = None,
     out: Optional[Array] = None,
-    **options: Any,
+    **options: "Unpack[AttendOptions]",
 ) -> Array:
     """``softmax(scale q k^T + mask) v`` of each head, over arrays of numpy or of PyTorch.
 
@@ -295,13 +314,11 @@ def attention(
         raise ValueError(f"dropout_p is {dropout_p}; this is for inference, so it must be 0")
     if is_causal not in (False, True, "lower_right"):
         raise ValueError(f"is_causal is {is_causal!r}; allowed are False, True and 'lower_right'")
-    rule = Rule(
-        bool(is_causal), checked_window(window), checked_scale(scale), checked_softcap(softcap)
-    )
+    rule = rule_of(bool(is_causal), window, scale, softcap)
     given = query
     query, key, value = (widened(x, options) for x in (query, key, value))
     if is_bf16(query) or is_bf16(key) or is_bf16(value):
-        options = {**options, "dtype": "bf16"}
+        options["dtype"] = "bf16"
     q, k, v = heads_of("query", query), heads_of("key", key), heads_of("value", value)
     if q.shape[2] != k.shape[2] and not enable_gqa:
         raise ValueError(

@@ -1,17 +1,21 @@
 """Keys and values between calls."""
 
-from typing import Any, Dict, List, Sequence
+import copy
+from typing import Any, Dict, List, Sequence, Union
 
 from . import _core
+from ._numbers import whole, wholes
 
 
 class KeyValueCache:
     """Keys and values of earlier calls; made by ``cache`` of a layer or a ``DotProductAttention``.
 
-    It belongs to what made it, and has a fixed number of sequences and of tokens for each.
+    It belongs to what made it, and has a fixed number of sequences and of tokens for each. A copy
+    has the same tokens and goes on by itself; there are no pickles.
     """
 
-    def __init__(self, core: _core.Cache) -> None:
+    def __init__(self, owner: "Union[_core.Layer, _core.Attend]", core: _core.Cache) -> None:
+        self._owner = owner
         self._core = core
 
     @property
@@ -40,7 +44,7 @@ class KeyValueCache:
         Raises:
             ValueError: there is no such sequence, or it is shorter.
         """
-        self._core.truncate(sequence, length)
+        self._core.truncate(whole("sequence", sequence), whole("length", length))
 
     def take(self, other: "KeyValueCache", sequences: Sequence[int]) -> None:
         """Copies tokens of another cache of the same layer, of any capacity: to have more room, or
@@ -54,20 +58,51 @@ class KeyValueCache:
             ValueError: the caches are of different layers, there is no such sequence or not one for
                 each, or one is longer than the capacity.
         """
-        self._core.take(other._core, list(sequences))
+        self._core.take(other._core, wholes("sequences", sequences))
 
     def clear(self) -> None:
         """Forgets all tokens of all sequences."""
         self._core.clear()
+
+    def __copy__(self) -> "KeyValueCache":
+        made = self._owner.make_cache(self.sequences, self.capacity)
+        made.take(self._core, list(range(self.sequences)))
+        return KeyValueCache(self._owner, made)
+
+    def __deepcopy__(self, memo: Any) -> "KeyValueCache":
+        return copy.copy(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "a KeyValueCache has no pickle: its keys and values lie in the layout of a layer of"
+            " this process; compute them again from the tokens"
+        )
 
     def __repr__(self) -> str:
         return f"KeyValueCache(lengths={self.lengths}, capacity={self.capacity})"
 
 
 class CacheOwner:
-    """What a layer and a ``DotProductAttention`` have in common: caches, and what they are."""
+    """What a layer and a ``DotProductAttention`` have in common: caches, and what they are.
+
+    Nothing of them changes once they are made, so that a copy is the same object; there are no
+    pickles.
+    """
 
     _core: Any  # of the extension module
+
+    def __copy__(self) -> "CacheOwner":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "CacheOwner":
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        kind = type(self).__name__
+        raise TypeError(
+            f"{kind} has no pickle: what it packed is for the processor of this process; pickle"
+            f" what it was made of, and make {kind} of that again"
+        )
 
     def cache(self, capacity: int, sequences: int = 1) -> KeyValueCache:
         """Makes a cache for this object, which it keeps alive.
@@ -76,7 +111,8 @@ class CacheOwner:
             capacity: tokens of each sequence
             sequences: independent ones
         """
-        return KeyValueCache(self._core.make_cache(sequences, capacity))
+        made = self._core.make_cache(whole("sequences", sequences), whole("capacity", capacity))
+        return KeyValueCache(self._core, made)
 
     @property
     def choice(self) -> Dict[str, Any]:

@@ -1,11 +1,14 @@
 """What a layer is made of, as the extension module takes it."""
 
-from typing import Any, Dict, Optional
+import os
+from difflib import get_close_matches
+from typing import Any, Dict, Mapping, Optional, TypedDict, Union
 
 import numpy as np
 
 from . import _core
 from ._arrays import Array, as_array
+from ._numbers import real, text, whole, wholes
 from ._rules import Latent, PositionBias, QueryKeyNorm, Rotary, Temperature
 
 
@@ -31,7 +34,7 @@ def with_zero_biases(weights: _core.Weights) -> bool:
 
 def kv_heads_of(kv_heads: Optional[int], heads: int, d_out: int, kv_width: int) -> int:
     if kv_heads is not None:
-        return kv_heads
+        return whole("kv_heads", kv_heads)
     if kv_width == d_out or heads < 1 or d_out % heads:
         return 0
     return kv_width // max(d_out // heads, 1)
@@ -39,23 +42,30 @@ def kv_heads_of(kv_heads: Optional[int], heads: int, d_out: int, kv_width: int) 
 
 def above_0(name: str, value: Optional[float]) -> float:
     """What the extension takes: 0 is there what None is here."""
-    if value is not None and not value > 0:
+    if value is None:
+        return 0.0
+    number = real(name, value)
+    if not number > 0:
         raise ValueError(f"{name} is {value}; allowed are numbers above 0 and None")
-    return 0.0 if value is None else value
+    return number
 
 
 def set_rotary(config: _core.LayerConfig, rotary: Rotary) -> None:
     """Sets the rotary positions of a layer."""
     config.set_rotary(
-        rotary.pairs,
-        rotary.base,
-        rotary.scale,
-        rotary.width,
-        list(rotary.divisors),
-        rotary.amplitude,
+        text("rotary pairs", rotary.pairs),
+        real("rotary base", rotary.base),
+        real("rotary scale", rotary.scale),
+        whole("rotary width", rotary.width),
+        [real("a rotary divisor", one) for one in rotary.divisors],
+        real("rotary amplitude", rotary.amplitude),
     )
-    config.set_sections(list(rotary.sections), rotary.interleaved)
-    config.set_long_contexts(rotary.context, list(rotary.long_divisors), rotary.growth)
+    config.set_sections(wholes("rotary sections", rotary.sections), rotary.interleaved)
+    config.set_long_contexts(
+        whole("rotary context", rotary.context),
+        [real("a rotary long divisor", one) for one in rotary.long_divisors],
+        real("rotary growth", rotary.growth),
+    )
 
 
 def add_rules(
@@ -100,25 +110,67 @@ def add_latent(config: _core.LayerConfig, weights: _core.Weights, latent: Latent
     config.value_dim = 0 if value_dim == config.d_out // heads else value_dim
 
 
-def options_of(
-    *,
-    backend: str = "auto",
-    formulation: Optional[str] = None,
-    threads: int = 0,
-    isa: Optional[str] = None,
-    unit: Optional[str] = None,
-    kernels: str = "",
-    precision: str = "f32",
-    dtype: str = "f32",
-    weights_dtype: Optional[str] = None,
-    cache_dtype: Optional[str] = None,
-    tuning_file: str = "",
-) -> _core.Options:
-    """As ``Attention`` takes them."""
-    options = _core.Options()
-    options.backend, options.formulation, options.threads = backend, formulation, threads
-    options.isa, options.kernels, options.tuning_file = isa, kernels, tuning_file
-    options.precision, options.dtype, options.unit = precision, dtype, unit
-    options.weights_dtype = weights_dtype
-    options.cache_dtype = cache_dtype
-    return options
+class AttendOptions(TypedDict, total=False):
+    """Options of attention over queries, keys and values, as ``Attention`` explains them."""
+
+    backend: str
+    threads: int
+    isa: Optional[str]
+    unit: Optional[str]
+    kernels: str
+    precision: str
+    dtype: str
+    tuning_file: "Union[str, os.PathLike[str]]"
+
+
+class CacheOptions(AttendOptions, total=False):
+    """With caches."""
+
+    cache_dtype: Optional[str]
+
+
+class LayerOptions(CacheOptions, total=False):
+    """Of a whole layer."""
+
+    formulation: Optional[str]
+    weights_dtype: Optional[str]
+
+
+_DEFAULTS: Dict[str, Any] = {
+    "backend": "auto",
+    "formulation": None,
+    "threads": 0,
+    "isa": None,
+    "unit": None,
+    "kernels": "",
+    "precision": "f32",
+    "dtype": "f32",
+    "weights_dtype": None,
+    "cache_dtype": None,
+    "tuning_file": "",
+}
+
+
+def options_of(options: Mapping[str, Any], known: Any = LayerOptions) -> _core.Options:
+    """As the extension module takes them.
+
+    Args:
+        known: a class of options that names all that are allowed
+
+    Raises:
+        TypeError: one is not known, or of another type.
+    """
+    names = sorted(known.__optional_keys__)
+    for name in options:
+        if name not in names:
+            near = "".join(f"; did you mean {one!r}?" for one in get_close_matches(name, names, 1))
+            raise TypeError(f"{name!r} is no option{near}; allowed are {', '.join(names)}")
+    made = _core.Options()
+    for name, default in _DEFAULTS.items():
+        value = options.get(name, default)
+        if name == "threads":
+            value = whole(name, value)
+        elif value is not None or default is not None:
+            value = text(name, os.fspath(value) if isinstance(value, os.PathLike) else value)
+        setattr(made, name, value)
+    return made

@@ -1,25 +1,26 @@
 """Attention over queries, keys and values that you have, made once for calls up to some sizes."""
 
-from typing import Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence
 
 import numpy as np
 
 from . import _core
 from ._arrays import Array, mask_array
 from ._attend import (
-    Rule,
     answer,
-    checked_scale,
-    checked_softcap,
-    checked_window,
     heads_of,
     listed,
     make_attend,
+    rule_of,
     sinks_array,
     widened,
 )
 from ._cache import CacheOwner, KeyValueCache
-from ._config import options_of
+from ._config import CacheOptions, options_of
+from ._numbers import flag, whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class DotProductAttention(CacheOwner):
@@ -65,16 +66,17 @@ class DotProductAttention(CacheOwner):
         window: Optional[int] = None,
         scale: Optional[float] = None,
         softcap: Optional[float] = None,
-        **options: Any,
+        **options: "Unpack[CacheOptions]",
     ) -> None:
         sizes = _core.Sizes()
-        sizes.heads, sizes.head_dim, sizes.kv_heads = heads, head_dim, kv_heads or heads
-        sizes.batch, sizes.queries = batch, tokens
-        sizes.keys = tokens if keys is None else keys
-        self._options = {"dtype": "f32", **options}
-        self._heads, self._kv_heads, self._head_dim = heads, sizes.kv_heads, head_dim
-        rule = Rule(causal, checked_window(window), checked_scale(scale), checked_softcap(softcap))
-        self._core = make_attend(sizes, rule, options_of(**self._options))
+        sizes.heads, sizes.head_dim = whole("heads", heads), whole("head_dim", head_dim)
+        sizes.kv_heads = sizes.heads if not kv_heads else whole("kv_heads", kv_heads)
+        sizes.batch, sizes.queries = whole("batch", batch), whole("tokens", tokens)
+        sizes.keys = sizes.queries if keys is None else whole("keys", keys)
+        self._options: Dict[str, Any] = {"dtype": "f32", **options}
+        self._heads, self._kv_heads, self._head_dim = sizes.heads, sizes.kv_heads, sizes.head_dim
+        rule = rule_of(flag("causal", causal), window, scale, softcap)
+        self._core = make_attend(sizes, rule, options_of(self._options, CacheOptions))
 
     def __call__(
         self,

@@ -2,14 +2,24 @@
 
 import os
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _core
-from ._arrays import Array, activations, like, mask_array, new_result, padded, positions_of
+from ._arrays import (
+    Array,
+    activations,
+    like,
+    mask_array,
+    new_result,
+    padded,
+    positions_of,
+    written,
+)
 from ._cache import CacheOwner, KeyValueCache
 from ._config import (
+    LayerOptions,
     above_0,
     add_latent,
     add_rules,
@@ -19,7 +29,12 @@ from ._config import (
     weights_of,
     with_zero_biases,
 )
+from ._messages import error_of_file, in_python_words
+from ._numbers import flag, real, rule, whole, wholes
 from ._rules import Latent, PositionBias, QueryKeyNorm, Rotary, Temperature
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def backends() -> List[Dict[str, Any]]:
@@ -151,7 +166,7 @@ class Attention(CacheOwner):
         dtype: str = "f32",
         weights_dtype: Optional[str] = None,
         cache_dtype: Optional[str] = None,
-        tuning_file: str = "",
+        tuning_file: "Union[str, os.PathLike[str]]" = "",
     ) -> None:
         weights = weights_of(
             {
@@ -168,42 +183,51 @@ class Attention(CacheOwner):
             }
         )
         config, largest = _core.LayerConfig(), _core.CallSizes()
-        largest.batch, largest.tokens = batch, tokens
-        config.heads = heads
+        largest.batch, largest.tokens = whole("batch", batch), whole("tokens", tokens)
+        config.heads = heads = whole("heads", heads)
         config.d_in, config.d_out = weights.query
         config.d_proj = weights.output[1]
         if output is not None and output_bias is None:
             weights.output_bias = np.zeros(config.d_proj, np.float32)
         config.qkv_bias = with_zero_biases(weights)
+        rule("latent", latent, Latent)
         if latent is not None:
             add_latent(config, weights, latent)
             kv_heads = heads if kv_heads is None else kv_heads
         config.kv_heads = kv_heads_of(kv_heads, heads, config.d_out, weights.key[1])
-        config.window = 0 if window is None else window
-        config.causal = memory_tokens is None if causal is None else causal
+        config.window = 0 if window is None else whole("window", window)
+        config.causal = memory_tokens is None if causal is None else flag("causal", causal)
         if memory_tokens is not None:
-            config.d_memory, largest.memory_tokens = weights.key[0], memory_tokens
-        config.dropout, config.dropout_seed = dropout, dropout_seed
-        config.chunk, config.clip = chunk or 0, clip or 0.0
+            config.d_memory = weights.key[0]
+            largest.memory_tokens = whole("memory_tokens", memory_tokens)
+        config.dropout = real("dropout", dropout)
+        config.dropout_seed = whole("dropout_seed", dropout_seed)
+        config.chunk = 0 if chunk is None else whole("chunk", chunk)
+        config.clip = 0.0 if clip is None else real("clip", clip)
         config.scale, config.softcap = above_0("scale", scale), above_0("softcap", softcap)
         config.sinks, config.gate = sinks is not None, gate is not None
         if isinstance(rotary, str):
             rotary = Rotary(rotary, rotary_base, rotary_scale)
+        rule("rotary", rotary, Rotary)
+        rule("norm", norm, QueryKeyNorm)
+        rule("position_bias", position_bias, PositionBias)
         if rotary is not None:
             set_rotary(config, rotary)
         add_rules(config, weights, norm, position_bias, temperature)
         options = options_of(
-            backend=backend,
-            formulation=formulation,
-            threads=threads,
-            isa=isa,
-            unit=unit,
-            kernels=kernels,
-            precision=precision,
-            dtype=dtype,
-            weights_dtype=weights_dtype,
-            cache_dtype=cache_dtype,
-            tuning_file=tuning_file,
+            {
+                "backend": backend,
+                "formulation": formulation,
+                "threads": threads,
+                "isa": isa,
+                "unit": unit,
+                "kernels": kernels,
+                "precision": precision,
+                "dtype": dtype,
+                "weights_dtype": weights_dtype,
+                "cache_dtype": cache_dtype,
+                "tuning_file": tuning_file,
+            }
         )
         core, notes = _core.Layer.make(config, largest, weights, options)
         self._adopt(core, config, largest, notes)
@@ -217,7 +241,8 @@ class Attention(CacheOwner):
         batch: int = 1,
         layer: Union[int, str] = "",
         config: Optional[Union[str, "os.PathLike[str]"]] = None,
-        **options: Any,
+        family: Optional[str] = None,
+        **options: "Unpack[LayerOptions]",
     ) -> "Attention":
         """A layer of a trained model, with all that its ``config.json`` says of it.
 
@@ -229,30 +254,36 @@ class Attention(CacheOwner):
             layer: its number, or what the names of its tensors share. Default: the lowest number.
             config: the model's configuration. Default: ``config.json`` beside the weights, if there
                 is one.
+            family: the family of models, such as ``"llama"``, whose layers compute what this one
+                does, where that of the configuration is not known
             options: ``backend``, ``threads`` and all that follows them in the constructor
 
         Raises:
             ValueError: ``layer`` is not there, or an option has no such value.
+            FileNotFoundError: a file is not there.
             RuntimeError: a file is not what it should be, or the model does something in this layer
                 that headroom does not.
         """
-        loaded = _core.load_weights(
-            os.fspath(path), str(layer), "" if config is None else os.fspath(config)
-        )
+        described = "" if config is None else os.fspath(config)
+        try:
+            loaded = _core.load_weights(os.fspath(path), str(layer), described, family or "")
+        except (RuntimeError, ValueError) as error:
+            said = in_python_words(str(error))
+            raise error_of_file(said) or type(error)(said) from None
         for note in loaded.warnings:
             warnings.warn(note, RuntimeWarning, stacklevel=2)
         return cls._of_loaded(loaded, tokens, batch, options)
 
     @classmethod
     def _of_loaded(
-        cls, loaded: _core.LayerWeights, tokens: int, batch: int, options: Dict[str, Any]
+        cls, loaded: _core.LayerWeights, tokens: int, batch: int, options: Mapping[str, Any]
     ) -> "Attention":
         largest = _core.CallSizes()
-        largest.batch, largest.tokens = batch, tokens
+        largest.batch, largest.tokens = whole("batch", batch), whole("tokens", tokens)
         if loaded.config.fields()["d_memory"]:
-            largest.memory_tokens = tokens
+            largest.memory_tokens = largest.tokens
         made = cls.__new__(cls)
-        core, notes = loaded.make(largest, options_of(**options))
+        core, notes = loaded.make(largest, options_of(options))
         made._adopt(core, loaded.config, largest, notes)
         return made
 
@@ -339,17 +370,17 @@ class Attention(CacheOwner):
             result = new_result(array, self._width, lengths is not None)
             out = result if array is x else like(x, result)
         else:
-            result = out if type(out) is np.ndarray else activations("out", out)
+            result = out if type(out) is np.ndarray else written("out", out)
         self._core.forward(
             array,
             result,
             padded(lengths, padding_side),
             cache if cache is None else cache._core,
             memory if memory is None else activations("memory", memory),
-            memory_lengths if memory_lengths is None else list(memory_lengths),
-            places_before if places_before is None else list(places_before),
+            None if memory_lengths is None else wholes("memory_lengths", memory_lengths),
+            None if places_before is None else wholes("places_before", places_before),
             positions_of(positions, array),
-            context,
+            whole("context", context),
             mask_array("mask", mask),
         )
         return out
@@ -383,7 +414,7 @@ class Attention(CacheOwner):
             padded(lengths, padding_side),
             cache._core,
             positions_of(positions, array),
-            context,
+            whole("context", context),
         )
 
     def __repr__(self) -> str:

@@ -24,6 +24,25 @@ def in_notebook() -> bool:
     return type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
+# What the library and the program say of files, and what Python raises for it.
+_FILES = {
+    "No such file or directory": FileNotFoundError,
+    "already holds results": FileExistsError,
+    "exists and was not written by headroom": FileExistsError,
+    "Permission denied": PermissionError,
+    "Is a directory": IsADirectoryError,
+    "Not a directory": NotADirectoryError,
+}
+
+
+def error_of_file(text: str) -> Optional[OSError]:
+    """What Python raises where a file is not as it should be; None: it is not that."""
+    for said, kind in _FILES.items():
+        if said in text:
+            return kind(text)
+    return None
+
+
 def in_python_words(text: str) -> str:
     """An error of the program without its name and its help, its options as arguments."""
     lines = []

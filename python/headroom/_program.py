@@ -12,17 +12,98 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NoReturn, Optional, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    NoReturn,
+    Optional,
+    TypedDict,
+    Union,
+)
 
-from ._messages import Messages
+import numpy as np
 
-Axis = Union[int, float, str, bool, None, "list[Any]", "tuple[Any, ...]", range]
+from ._messages import Messages, error_of_file
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Axis = Any
+"""A number, a text such as ``"1-64*2"``, or a list of them; of numpy as well."""
 PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Axes(TypedDict, total=False):
+    """Axes of ``headroom sweep`` and ``headroom pick``, with underscores; ``headroom sweep --help``
+    explains them."""
+
+    backend: Axis
+    batch: Axis
+    cache_dtype: Axis
+    causal: Optional[bool]
+    config: Optional[PathLike]
+    d_in: Axis
+    d_model: Axis
+    dropout: Axis
+    dtype: Axis
+    family: Axis
+    formulation: Axis
+    head_dim: Axis
+    heads: Axis
+    isa: Axis
+    kv_heads: Axis
+    layer: Axis
+    lengths: Axis
+    model: Axis
+    op: Axis
+    out_proj: Optional[bool]
+    outliers: Axis
+    past: Axis
+    precision: Axis
+    preset: Axis
+    qk_norm: Axis
+    qkv_bias: Optional[bool]
+    ranks: Axis
+    rotary: Axis
+    scale: Axis
+    sinks: Optional[bool]
+    softcap: Axis
+    stored: Axis
+    strict: Optional[bool]
+    tensor: Axis
+    threads: Axis
+    tokens: Axis
+    unit: Axis
+    weights: Optional[PathLike]
+    weights_dtype: Axis
+    window: Axis
+
+
+class SweepAxes(Axes, total=False):
+    """And what else ``headroom sweep`` takes."""
+
+    cache: Axis
+    only: Axis
+    seed: Axis
+    shard: Axis
+    timeout: Axis
+    yes: Optional[bool]
+
+
+class PickAxes(Axes, total=False):
+    """And what else ``headroom pick`` takes."""
+
+    machine: Axis
+    max_error: Axis
+
 
 _PROGRAM = Path(__file__).parent / "_bin" / "headroom"
 _USAGE = 2
 _CHECK_FAILED = 1
-_BAD_FILE = 3
 # Axes that are on, and the options that switch them off.
 _NEGATED = {"causal": "--no-causal", "out_proj": "--no-out-proj"}
 
@@ -32,7 +113,13 @@ def main() -> NoReturn:
     os.execv(_PROGRAM, [str(_PROGRAM), *sys.argv[1:]])
 
 
+def _plain(value: Any) -> Any:
+    """What numpy has as what Python has."""
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+
+
 def _text(value: Any) -> str:
+    value = _plain(value)
     if isinstance(value, (list, tuple, range)):
         return ",".join(_text(one) for one in value)
     if isinstance(value, (str, os.PathLike)):
@@ -40,9 +127,10 @@ def _text(value: Any) -> str:
     return repr(value)
 
 
-def _options(given: Dict[str, Any]) -> Iterator[str]:
+def _options(given: Mapping[str, Any]) -> Iterator[str]:
     """Arguments of the program: ``heads=[1, 2]`` becomes ``--heads 1,2``."""
     for name, value in given.items():
+        value = _plain(value)
         if value is None:
             continue
         if isinstance(value, bool):
@@ -72,11 +160,7 @@ def _wait(process: "subprocess.Popen[str]", interrupt: bool) -> str:
 
 def _failed(command: str, code: int, text: str) -> Exception:
     text = text or f"headroom {command} ended with {code}"
-    if code == _USAGE:
-        return ValueError(text)
-    if code == _BAD_FILE and "No such file or directory" in text:
-        return FileNotFoundError(text)
-    return RuntimeError(text)
+    return error_of_file(text) or (ValueError if code == _USAGE else RuntimeError)(text)
 
 
 def _run(
@@ -86,7 +170,7 @@ def _run(
 
     Raises:
         ValueError: the arguments are wrong, with the program's text.
-        FileNotFoundError: a folder or file is not there.
+        OSError: a folder or file is not there, is there already, or cannot be read or written.
         RuntimeError: it failed otherwise, with its text.
     """
     process = subprocess.Popen(
@@ -129,7 +213,7 @@ def pick(
     max_packed_bytes: Axis = None,
     budget: Optional[str] = None,
     progress: Optional[bool] = None,
-    **axes: Axis,
+    **axes: "Unpack[PickAxes]",
 ) -> Dict[str, Any]:
     """The fastest backend and formulation for shapes, measured now or taken from results.
 
@@ -144,7 +228,8 @@ def pick(
 
     Returns:
         What ``headroom pick --emit json`` prints, a tuning file: save it as JSON, and give its
-        path to ``Attention(tuning_file=...)``.
+        path to ``Attention(tuning_file=...)``. Its ``answer`` is ``"unclear"`` where there is no
+        answer yet, else ``"clear"``, ``"tie"`` or ``"only one"``.
     """
     given = {
         "from": results,
@@ -194,7 +279,7 @@ def sweep(
     min_time: Optional[float] = None,
     progress: Optional[bool] = None,
     frame: Optional[bool] = None,
-    **axes: Axis,
+    **axes: "Unpack[SweepAxes]",
 ) -> Any:
     """Checks and measures every cell of the axes.
 
@@ -222,6 +307,7 @@ def sweep(
 
     Raises:
         ValueError: the axes are wrong.
+        FileExistsError: ``out`` holds results, and ``resume`` was not asked for.
         RuntimeError: it could not be done.
 
     Warns:
@@ -263,6 +349,7 @@ def report(results: PathLike, *, out: Optional[PathLike] = None) -> Page:
 
     Raises:
         FileNotFoundError: the folder of results is not there.
+        FileExistsError: ``out`` has a page that headroom did not write.
     """
     _run(["report", os.fspath(results), *_options({"out": out})])
     return Page(Path(results if out is None else out) / "index.html")

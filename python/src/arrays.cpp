@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <string>
@@ -37,7 +38,26 @@ std::string dtype_name(nb::dlpack::dtype dtype) {
   return fmt::format("{}{}", kind, dtype.bits);
 }
 
+// Types that numpy has and DLPack has not: bytes in the other order, objects, texts, dates.
+void refuse_dtype_of_numpy(std::string_view name, nb::handle object) {
+  if (!nb::hasattr(object, "dtype")) return;
+  const nb::object dtype = object.attr("dtype");
+  if (!nb::hasattr(dtype, "isnative") || !nb::hasattr(dtype, "kind")) return;
+  const std::string shown = nb::str(dtype).c_str();
+  if (!nb::cast<bool>(dtype.attr("isnative"))) {
+    refuse_type(
+        "{} has dtype {}, whose bytes are in the order of another machine; convert it first, such "
+        "as by astype",
+        name, shown);
+  }
+  const std::string kind = nb::cast<std::string>(dtype.attr("kind"));
+  if (std::string_view("biufc").find(kind) != std::string_view::npos) return;
+  refuse_type("{} has dtype {}; allowed are numbers; convert it first, such as by astype", name,
+              shown);
+}
+
 [[noreturn]] void refuse_object(std::string_view name, nb::handle object) {
+  refuse_dtype_of_numpy(name, object);
   refuse_type(
       "{} is a {}; allowed is an array in memory, such as of numpy or of PyTorch (a tensor that "
       "requires gradients: detach() it)",

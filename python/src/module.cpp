@@ -89,6 +89,7 @@ nb::dict costs_of(const Layer& layer) {
   nb::dict facts = facts_of(costs);
   facts["packed_bytes"] = costs.packed_bytes;
   facts["project_provenance"] = costs.project_provenance;
+  facts["packs_heads_together"] = costs.packs_heads_together;
   return facts;
 }
 
@@ -151,14 +152,16 @@ void bind_loaded(nb::module_& module) {
            });
   module.def(
       "load_weights",
-      [](const std::string& path, const std::string& layer, const std::string& config) {
+      [](const std::string& path, const std::string& layer, const std::string& config,
+         const std::string& family) {
         WeightsOptions options;
         options.layer = layer;
         options.config = config;
+        options.family = family;
         nb::gil_scoped_release unlocked;
         return load_weights(path, options);
       },
-      "path"_a, "layer"_a, "config"_a);
+      "path"_a, "layer"_a, "config"_a, "family"_a);
 }
 
 void bind_attend(nb::module_& module) {

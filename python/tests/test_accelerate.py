@@ -112,7 +112,7 @@ def test_the_model_takes_what_the_layer_does_not(kind, why):
             return model(input_ids=tokens(), **given, **more)
 
     want = run()
-    said = {"gradients": "gradients", "dropout": "dropped", "output_attentions": "given"}[why]
+    said = {"gradients": "gradients", "dropout": "dropped", "output_attentions": "asked for"}[why]
     with accelerate(model), warnings.catch_warnings():
         warnings.simplefilter("ignore", FallbackWarning)
         got = run()
@@ -301,3 +301,22 @@ def test_a_base_that_grows():
     with accelerate(grows, rows=4):
         got = steps(grows, transformers.DynamicCache(config=config), *parts)
     assert close(got, want) and not fallbacks()
+
+
+@pytest.mark.parametrize("name", ["llama3", "t5", "falcon", "bloom", "mpt", "modernbert"])
+def test_attention_weights(name):
+    """Which some models collect without a word to their layers."""
+    models = families.Models(ALL[name], whole=True)
+    given = next(iter(models.cases().values()))[0]
+    names = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
+    with torch.inference_mode(), accelerate(models.ours), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        got = models.ours(**given, output_attentions=True)
+        assert sum(fallbacks(reset=True).values())
+        want = models.eager(**given, output_attentions=True)
+        again = models.ours(**given)
+    assert not fallbacks(reset=True) and not any(again.get(one) for one in names)
+    found = [one for one in names if want.get(one)]
+    assert found and all(len(got[one]) == len(want[one]) for one in found)
+    for one in found:
+        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(got[one], want[one]))

@@ -116,7 +116,7 @@ def test_a_cache_stays_with_its_second_input(model):
         encoded, cache = model.encoder(tokens()).last_hidden_state, caches(model)
         decode(model, encoded, cache, x)
         with pytest.raises(ValueError, match="EncDecAttention began .* other tokens than before"):
-            decode(model, encoded, cache, x, padded())
+            decode(model, encoded, copy.deepcopy(cache), x, padded())
         cache.batch_select_indices(torch.tensor([1]))
         assert decode(model, encoded[1:], cache, x[1:, :1]).shape[0] == 1
 

@@ -258,6 +258,20 @@ def test_attention_weights_come_from_the_own_function():
 
 
 @torch.inference_mode()
+@pytest.mark.parametrize("kind", ["llama", "gpt2", "gpt_bigcode", "nemotron", "opt", "persimmon"])
+def test_attention_weights_that_the_model_collects(kind):
+    """Of some models only the model knows that they are asked for, and not its layers."""
+    exact, ours = pair(kind, {})
+    tokens = torch.randint(3, 60, (2, 9))
+    want = exact(input_ids=tokens, output_attentions=True).attentions
+    with pytest.warns(FallbackWarning, match="asks for output_attentions; the model's own"):
+        got = ours(input_ids=tokens, output_attentions=True).attentions
+    assert len(got) == len(want) == 2
+    assert all(torch.allclose(a.double(), b.double(), atol=1e-5) for a, b in zip(got, want))
+    ours(input_ids=tokens)  # a warning would be an error
+
+
+@torch.inference_mode()
 def test_an_argument_that_nobody_knows_is_refused():
     module, call, parts = attention_of("llama")
     call(module, *parts, None, scaling=8**-0.5, novel=None, sliding_window=99)

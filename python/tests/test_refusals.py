@@ -39,6 +39,105 @@ def test_options(weights, options, text):
         Attention(**weights(), **{"heads": 4, "tokens": 6, **options})
 
 
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        (dict(heads=4.0), "heads is 4.0, of type float; allowed are whole numbers"),
+        (dict(heads=[4]), r"heads is \[4\], of type list; allowed are whole numbers"),
+        (dict(heads="4"), "heads is '4', of type str; allowed are whole numbers"),
+        (dict(heads=None), "heads is None"),
+        (dict(tokens=np.float32(6)), "tokens is .*, of type float32; allowed are whole numbers"),
+        (dict(batch=2.5), "batch is 2.5"),
+        (dict(kv_heads=2.0), "kv_heads is 2.0"),
+        (dict(window=3.0), "window is 3.0"),
+        (dict(chunk="x"), "chunk is 'x'"),
+        (dict(threads=1.0), "threads is 1.0"),
+        (dict(memory_tokens=4.0, causal=False), "memory_tokens is 4.0"),
+        (dict(dropout="0.1"), "dropout is '0.1', of type str; allowed are numbers"),
+        (dict(dropout_seed=1.5), "dropout_seed is 1.5"),
+        (dict(scale=[1.0]), r"scale is \[1.0\], of type list; allowed are numbers"),
+        (dict(softcap="1"), "softcap is '1'"),
+        (dict(clip="1"), "clip is '1'"),
+        (dict(causal="no"), "causal is 'no', of type str; allowed are True and False"),
+        (dict(backend=3), "backend is 3, of type int; allowed are texts"),
+        (dict(precision=None), "precision is None"),
+        (dict(isa=2), "isa is 2"),
+        (dict(rotary="halves", rotary_base="1e4"), "rotary base is '1e4'"),
+        (dict(rotary=3), "rotary is 3, of type int; allowed are None and a headroom.Rotary"),
+        (dict(norm="head"), "norm is 'head', of type str; allowed are None and a headroom.Query"),
+        (dict(position_bias=1), "position_bias is 1"),
+        (dict(latent=1), "latent is 1"),
+        (dict(bakend="tbb"), "unexpected keyword argument 'bakend'"),
+    ],
+)
+def test_types_of_options(weights, options, text):
+    with pytest.raises(TypeError, match=text):
+        Attention(**weights(), **{"heads": 4, "tokens": 6, **options})
+
+
+def test_numbers_of_numpy(weights, normal):
+    layer = Attention(
+        **weights(), heads=np.int64(4), tokens=np.uint8(6), batch=np.int16(2), kv_heads=np.int32(4),
+        window=np.int64(3), threads=np.int8(1), dropout=np.float32(0), scale=np.float64(0.5),
+        causal=np.True_,
+    )  # fmt: skip
+    x = normal(2, 6, 32)
+    plain = Attention(
+        **weights(), heads=4, tokens=6, batch=2, window=3, threads=1, scale=0.5, causal=True
+    )
+    assert layer.config == plain.config
+    cache = layer.cache(np.int64(8), np.int32(2))
+    lengths = np.array([4, 6])
+    layer(x, lengths=lengths, cache=cache, context=np.int64(0))
+    cache.truncate(np.int64(1), sequence=np.int64(1))
+    assert cache.lengths == [4, 1]
+    q = normal(1, 4, 6, 8)
+    once = headroom.DotProductAttention(
+        heads=np.int64(4), head_dim=np.int64(8), tokens=np.int64(6), kv_heads=np.int64(4)
+    )
+    assert np.array_equal(once(q, q, q, query_lengths=np.array([6])), once(q, q, q))
+    assert np.array_equal(
+        headroom.attention(q, q, q, window=np.int64(2)), headroom.attention(q, q, q, window=2)
+    )
+
+
+def test_types_of_calls(layer, normal):
+    x = normal(2, 6, 32)
+    with pytest.raises(TypeError, match=r"lengths is \[4.0, 6\], of type list; allowed are"):
+        layer(x, lengths=[4.0, 6])
+    with pytest.raises(TypeError, match="lengths is 4, of type int; allowed are sequences"):
+        layer(x, lengths=4)
+    with pytest.raises(TypeError, match="context is 1.0"):
+        layer(x, context=1.0)
+    with pytest.raises(TypeError, match="capacity is 8.0, of type float; allowed are whole"):
+        layer.cache(8.0)
+    with pytest.raises(ValueError, match="capacity is 99999999999999999999; allowed are numbers"):
+        layer.cache(99999999999999999999)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing: No such file or directory; check"):
+        Attention.load(tmp_path / "nothing", tokens=4)
+    (tmp_path / "text.safetensors").write_text("text")
+    with pytest.raises(RuntimeError, match="text.safetensors"):
+        Attention.load(tmp_path / "text.safetensors", tokens=4)
+
+
+def test_unknown_options_are_named(normal):
+    q = normal(1, 4, 6, 8)
+    named = "'bakend' is no option; did you mean 'backend'.; allowed are backend, .*, unit"
+    with pytest.raises(TypeError, match=named):
+        headroom.attention(q, q, q, bakend="xsimd")
+    with pytest.raises(TypeError, match=named):
+        headroom.DotProductAttention(heads=4, head_dim=8, tokens=6, bakend="xsimd")
+    # Options of layers, which attention alone does not have.
+    for name in ("formulation", "weights_dtype", "cache_dtype"):
+        with pytest.raises(TypeError, match=f"'{name}' is no option"):
+            headroom.attention(q, q, q, **{name: "f32"})
+    with pytest.raises(TypeError, match="threads is 1.0"):
+        headroom.attention(q, q, q, threads=1.0)
+
+
 def test_what_is_not_here_is_a_runtime_error(weights):
     absent = [one for one in headroom.backends() if not one["available"]]
     for backend in absent:
@@ -57,7 +156,8 @@ def test_what_is_not_here_is_a_runtime_error(weights):
         (lambda x: x.astype(np.int32), TypeError, "int32"),
         (lambda x: x.astype(np.complex64), TypeError, "complex"),
         (lambda x: x > 0, TypeError, "bool"),
-        (lambda x: x.astype(">f4"), TypeError, "x is a"),
+        (lambda x: x.astype(">f4"), TypeError, "x has dtype >f4, .* another machine; .* astype"),
+        (lambda x: x.astype(object), TypeError, "x has dtype object; allowed are numbers"),
         (lambda x: x.tolist(), TypeError, "x is a list"),
         (lambda x: None, TypeError, "x is a NoneType"),
         (lambda x: "text", TypeError, "x is a str"),

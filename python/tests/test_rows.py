@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from headroom.torch._handed import handed  # noqa: E402
-from headroom.torch._rows import Past, Rows, Rule, Shape, padding_in, rows_of  # noqa: E402
+from headroom.torch._rows import Past, Rows, Rule, Shape, expected, padding_in, rows_of  # noqa: E402
 from headroom.torch._seen import NumberedMask, Pattern, Sizes, Told, seen_of, whole_mask  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -113,6 +113,7 @@ def test_another_rule_than_the_layers():
 def test_masks_of_others(pattern, past):
     if past and not pattern.causal:
         pytest.skip("such a layer has no cache")
+    rule = Rule(pattern, turns=True, by_place=False)
     tokens, keys = 5, past + 6  # one place is room
     query = past + torch.arange(tokens)[:, None]
     key = torch.arange(keys)[None]
@@ -124,25 +125,45 @@ def test_masks_of_others(pattern, past):
     if pattern.chunk:
         shown = shown & (query // 4 == key // 4)
     there = torch.ones(2, keys, dtype=torch.bool)
-    there[1, : past + 1] = pattern.window > 0 or pattern.chunk > 0
+    # Padding before a sequence sees nothing where there is an order, and everything elsewhere.
+    there[1, : past + 1] = pattern.window > 0 or pattern.chunk > 0 or not pattern.causal
     there[:, past + tokens :] = False
     mask = (shown & there[:, None])[:, None]
     added = torch.where(mask, 0.0, torch.finfo(torch.float32).min)
     for one in (mask, added):
-        found = padding_in(one, pattern, past, Shape(2, tokens))
+        found = padding_in(one, rule, past, Shape(2, tokens))
         assert found.tolist() == there.tolist()
     wrong = mask.clone()
     wrong[0, 0, 3, past + 2] = False
-    assert "other keys" in padding_in(wrong, pattern, past, Shape(2, tokens))
-    assert "other numbers" in padding_in(added + mask, pattern, past, Shape(2, tokens))
+    assert "other keys" in padding_in(wrong, rule, past, Shape(2, tokens))
+    assert "other numbers" in padding_in(added + mask, rule, past, Shape(2, tokens))
     heads = mask.expand(2, 3, tokens, keys).clone()
     heads[0, 1, 4, past + 4] ^= True
-    assert "heads have masks" in padding_in(heads, pattern, past, Shape(2, tokens))
+    assert "heads have masks" in padding_in(heads, rule, past, Shape(2, tokens))
     if pattern == Pattern(False):  # one row for all
-        assert (
-            padding_in(mask[:, :, :1], pattern, past, Shape(2, tokens)).tolist() == there.tolist()
-        )
-    assert "another shape" in padding_in(mask[:, :, 1:], pattern, past, Shape(2, tokens))
+        assert padding_in(mask[:, :, :1], rule, past, Shape(2, tokens)).tolist() == there.tolist()
+    assert "another shape" in padding_in(mask[:, :, 1:], rule, past, Shape(2, tokens))
+
+
+@pytest.mark.parametrize("pattern", [Pattern(True), Pattern(True, 4), Pattern(False)])
+def test_a_row_that_sees_a_key_is_no_padding(pattern):
+    def ask(mask, bias="none"):
+        rule = Rule(pattern, turns=True, by_place=False, bias=bias)
+        return padding_in(mask[None, None], rule, 0, Shape(1, 6))
+
+    blocks = torch.tensor([[1, 1, 0, 0, 0, 0]] * 2 + [[0, 0, 1, 1, 1, 1]] * 4, dtype=torch.bool)
+    order = expected(pattern, 0, (6, 6))
+    for bias in ("none", "places", "tokens"):
+        assert "other keys" in ask(blocks & order, bias)
+    padded = (torch.arange(6) < 4) & order
+    assert "other keys" in ask(padded)  # the last two rows see, and nobody sees them
+    assert ask(padded, "tokens").tolist() == [[True] * 4 + [False] * 2]
+    padded[4:] = False
+    # What the last row sees is not said, where it sees nothing.
+    assert "other keys" in ask(padded)
+    if pattern.causal:
+        left = (torch.arange(6) > 1) & order
+        assert ask(left).tolist() == [[False] * 2 + [True] * 4]
 
 
 def test_what_is_handed_over_and_what_is_not():

@@ -1,13 +1,17 @@
 """The commands as functions: the program inside the package."""
 
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import headroom
+import numpy as np
 import pytest
+from headroom import _program
 from headroom._messages import Messages, in_python_words
 
 SMALL = dict(heads=2, d_model=16, tokens=4, repetitions=2, processes=1, min_time=0.001)
@@ -52,7 +56,7 @@ def test_report_and_pick_read_a_sweep(tmp_path):
 
 
 def test_what_pick_returns_is_a_tuning_file(tmp_path, weights):
-    picked = headroom.pick(heads=4, d_model=32, tokens=5, backend="xsimd", budget="5s")
+    picked = headroom.pick(heads=4, d_model=32, tokens=5, backend="xsimd", budget="10m")
     path = tmp_path / "tuning.json"
     path.write_text(json.dumps(picked))
     threads = picked["choice"]["threads"]
@@ -79,6 +83,27 @@ def test_what_cannot_be_done_is_a_runtime_error(tmp_path):
     neighbour = "neon" if "neon" not in headroom.info()["available_isas"] else "avx2"
     with pytest.raises(RuntimeError, match=neighbour):
         headroom.sweep(out=tmp_path / "r", isa=neighbour, heads=1, head_dim=8, tokens=1)
+
+
+def test_a_folder_that_is_there_already(tmp_path):
+    options = dict(out=tmp_path / "r", frame=False, backend="naive", formulation="split", **SMALL)
+    headroom.sweep(**options)
+    with pytest.raises(FileExistsError, match="already holds results.*; continue with resume"):
+        headroom.sweep(**options)
+    headroom.sweep(resume=True, **options)
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "index.html").write_text("mine")
+    with pytest.raises(FileExistsError, match="index.html exists and was not written by headroom"):
+        headroom.report(tmp_path / "r", out=tmp_path / "page")
+
+
+def test_axes_of_numpy(tmp_path):
+    records = headroom.sweep(
+        out=tmp_path / "r", frame=False, backend="naive", formulation="split",
+        **{**SMALL, "heads": np.array([1, 2]), "tokens": np.int64(4), "causal": np.False_},
+    )  # fmt: skip
+    assert [record["shape"]["heads"] for record in records] == [1, 2]
+    assert not any(record["shape"]["causal"] for record in records)
 
 
 def test_errors_speak_python(tmp_path):
@@ -148,6 +173,23 @@ def test_the_command(tmp_path):
     done = subprocess.run([program, "--version"], capture_output=True, text=True)
     assert done.returncode == 0 and headroom.__version__ in done.stdout
     assert os.access(Path(headroom.__file__).parent / "_bin" / "headroom", os.X_OK)
+
+
+@pytest.mark.parametrize("command", ["sweep", "pick"])
+def test_axes_are_those_of_the_program(command):
+    """What a checker of types knows of ``**axes``, so that it finds misspelled ones."""
+    function = getattr(headroom, command)
+    names = _program.SweepAxes if command == "sweep" else _program.PickAxes
+    known = names.__optional_keys__ | set(inspect.signature(function).parameters)
+    # What Python has another way for, or no use for.
+    aside = {"help", "no-causal", "no-out-proj", "dry-run"}
+    if command == "pick":
+        aside |= {"emit", "fail-if-unclear", "from", "leave-one-out", "output"}
+    program = Path(headroom.__file__).parent / "_bin" / "headroom"
+    said = subprocess.run([program, command, "--help"], capture_output=True, text=True).stdout
+    options = set(re.findall(r"^ +(?:-\w, ?)?--([a-z][a-z-]*)", said, re.MULTILINE))
+    assert len(options) > 40
+    assert {one.replace("-", "_") for one in options - aside} <= known
 
 
 def test_the_package_is_typed():

@@ -200,13 +200,38 @@ def test_no_mask_is_made(models, monkeypatch):
     ours.generate(tokens, **options)
 
 
+@pytest.mark.parametrize("name", ["sdpa", "eager", "flash_attention_2", "flex_attention"])
+def test_names_that_transformers_has_are_refused(models, name):
+    known = dict(transformers.AttentionInterface._global_mapping)
+    masks = dict(transformers.AttentionMaskInterface._global_mapping)
+    with pytest.raises(ValueError, match=f"name is '{name}', an implementation that transformers"):
+        register_transformers(name)
+    assert transformers.AttentionInterface._global_mapping == known
+    assert transformers.AttentionMaskInterface._global_mapping == masks
+    assert register_transformers("headroom") == register_transformers("headroom")
+    with pytest.raises(TypeError, match="name is 3, of type int; allowed are texts"):
+        register_transformers(3)
+    with pytest.raises(TypeError, match="'bakend' is no option; did you mean 'backend'"):
+        register_transformers("mine", bakend="tbb")
+    assert "mine" not in transformers.AttentionInterface._global_mapping
+
+
+def test_a_program_that_this_process_knows_nothing_of():
+    q = torch.zeros(1, 2, 3, 8)
+    with pytest.raises(RuntimeError, match="'theirs' is not known in this process; call register"):
+        torch.ops.headroom.attend("theirs", q, q, q, False, 0, 1.0, 0.0, None, None)
+
+
 @pytest.mark.parametrize("end", ["pass", "raise SystemExit(3)"])
-@pytest.mark.parametrize("use", ["pass", "ours(torch.zeros(1, 5, dtype=torch.long))"])
+@pytest.mark.parametrize(
+    "use", ["pass", "ours(torch.zeros(1, 5, dtype=torch.long))", "headroom.attention(q, q, q)"]
+)
 def test_a_program_ends_in_silence(use, end):
     program = f"""
-import torch, transformers
+import headroom, torch, transformers
 from headroom.torch import register_transformers
 
+q = torch.zeros(1, 2, 3, 8)
 config = transformers.LlamaConfig(
     vocab_size=50, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
     num_attention_heads=8, max_position_embeddings=64,

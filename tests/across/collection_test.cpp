@@ -6,7 +6,7 @@
 #include "program/exit_code.hpp"
 #include "support/sample_machines.hpp"
 
-namespace headroom::across {
+namespace headroom::across::collection_test {
 namespace {
 
 using test::around;
@@ -66,4 +66,4 @@ TEST_F(Collected, APriceIsThatOfAMachineThatIsThere) {
 }
 
 }  // namespace
-}  // namespace headroom::across
+}  // namespace headroom::across::collection_test

@@ -6,7 +6,7 @@
 
 #include "support/sample_machines.hpp"
 
-namespace headroom::across {
+namespace headroom::across::overview_test {
 namespace {
 
 using judge::Verdict;
@@ -257,4 +257,4 @@ TEST_F(Several, NamesWhatDiffersAndMarksTheCellsThatItTouches) {
 }
 
 }  // namespace
-}  // namespace headroom::across
+}  // namespace headroom::across::overview_test

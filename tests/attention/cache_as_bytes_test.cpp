@@ -22,7 +22,7 @@
 #include "support/layer_cases.hpp"
 #include "support/layer_data.hpp"
 
-namespace headroom::test {
+namespace headroom::test::cache_as_bytes_test {
 namespace {
 
 constexpr Numbers kBytes{Precision::int8, Dtype::f32, std::nullopt, Storage::q8};
@@ -278,4 +278,4 @@ TEST(CacheAsBytes, IsWhatACallSays) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::cache_as_bytes_test

@@ -14,7 +14,7 @@
 #include "support/layer_cases.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom::test {
+namespace headroom::test::dot_product_cache_bytes_test {
 namespace {
 
 struct Heads {
@@ -134,4 +134,4 @@ TEST(DotProductCacheBytes, MustBeCausal) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::dot_product_cache_bytes_test

@@ -12,7 +12,7 @@
 #include "support/dot_product_calls.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::dot_product_cache_test {
 namespace {
 
 class DotProductCache : public LayerTest {};
@@ -143,4 +143,4 @@ TEST_F(DotProductCacheFaults, OfMasksCountTheKeysInTheCache) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::dot_product_cache_test

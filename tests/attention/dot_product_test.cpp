@@ -2,6 +2,7 @@
 #include "headroom/dot_product.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +20,7 @@
 #include "support/layer_cases.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom::test {
+namespace headroom::test::dot_product_test {
 namespace {
 
 class DotProduct : public LayerTest {};
@@ -278,6 +279,25 @@ TEST(DotProductOptions, ThatMeanNothingAreRefused) {
   EXPECT_THROW(DotProductAttention(sizes, {}, {.backend = "none"}), InvalidArgument);
 }
 
+// What streams keys needs no memory for queries before they are there.
+TEST(DotProductSizes, OfManyQueriesTakeNoMemory) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 28;
+  const auto peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+  };
+  for (const BackendInfo& backend : backends()) {
+    if (!backend.available || backend.name == "naive" || backend.name == "autovec") continue;
+    AttentionOptions options;
+    options.backend = backend.name;
+    options.threads = 1;
+    const auto before = peak();
+    const DotProductAttention attention({1, kMany, 4, 1, 1, 8}, {}, options);
+    EXPECT_LT(peak() - before, 128) << backend.name << ", MiB";
+  }
+}
+
 TEST(DotProductOnce, IsTheSameAsAnObject) {
   Tensors tensors(kPlain, 3);
   attention(tensors.q.view(), tensors.k.view(), tensors.v.view(), tensors.out.view(), kPlain.rule,
@@ -286,4 +306,4 @@ TEST(DotProductOnce, IsTheSameAsAnObject) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::dot_product_test

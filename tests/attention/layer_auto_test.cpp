@@ -11,7 +11,7 @@
 #include "support/sample_tuning.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_auto_test {
 namespace {
 
 class LayerAuto : public TemporaryFolder {
@@ -168,4 +168,4 @@ TEST_F(LayerAuto, IsNoBackendOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_auto_test

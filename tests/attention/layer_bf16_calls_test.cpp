@@ -15,7 +15,7 @@
 #include "support/layer_cases.hpp"
 #include "support/rounded_layer.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_bf16_calls_test {
 namespace {
 
 std::optional<AttentionOptions> storing_bf16() {
@@ -205,4 +205,4 @@ TEST(Bf16Rounding, IsToNearestEvenAndKeepsNaN) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_bf16_calls_test

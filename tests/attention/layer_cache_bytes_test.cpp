@@ -13,7 +13,7 @@
 #include "support/layer_cases.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_cache_bytes_test {
 namespace {
 
 using Lengths = std::vector<std::int64_t>;
@@ -293,4 +293,4 @@ TEST(LayerCacheBytes, MayBeHalvesBesideFloats) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_cache_bytes_test

@@ -10,7 +10,7 @@
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_calls_test {
 namespace {
 
 // Long enough for several segments of keys.
@@ -368,4 +368,4 @@ TEST_P(LayerCalls, CachesOfSeveralSequencesGrowApart) {
 INSTANTIATE_TEST_SUITE_P(Layers, LayerCalls, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_calls_test

@@ -10,7 +10,7 @@
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_determinism_test {
 namespace {
 
 /// A sanitizer watches every access: it takes less of the same.
@@ -120,4 +120,4 @@ INSTANTIATE_TEST_SUITE_P(Precisions, LayerDeterminism, testing::ValuesIn(precisi
                          case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_determinism_test

@@ -10,7 +10,7 @@
 #include "support/layer_cases.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_faults_test {
 namespace {
 
 constexpr float kCanary = -12345.0F;
@@ -282,4 +282,4 @@ TEST(LayerBackends, AnUnknownBackendIsRefusedWithTheNearestName) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_faults_test

@@ -13,7 +13,7 @@
 #include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_fp16_test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -375,4 +375,4 @@ TEST(Fp16Layers, DrawnToBeHardHaveTheSameBitsOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_fp16_test

@@ -6,10 +6,11 @@
 #include <limits>
 #include <numeric>
 
+#include "backends/backend.hpp"
 #include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_invariants_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -278,8 +279,37 @@ TEST_P(FormulationsAgree, WrapperEqualsSplitEqualsFused) {
   const Matrix fused = run(layer_case, layer);
   EXPECT_TRUE(agree(wrapper, split, GetParam().precision));
   EXPECT_TRUE(agree(fused, split, GetParam().precision));
-  if (layer_case.backend == "naive") {
+  if (layer_case.backend == "naive" || backend_facts(layer_case.backend).packs_heads_together) {
     EXPECT_TRUE(same_bits(wrapper, split));
+  }
+}
+
+// Heads narrower than a panel of the kernels share panels, in every precision and storage.
+TEST_P(FormulationsAgree, Wrapper_NarrowHeads_CostsWhatSplitCosts) {
+  const bool together = backend_facts(GetParam().backend).packs_heads_together;
+  Case shape = plain_shape(16, 96, 24, 8);
+  shape.kv_heads = 12;
+  const Layer layer = gaussian_layer(shape);
+  for (const auto stored : {Storage::f32, Storage::bf16, Storage::q8, Storage::q4}) {
+    const auto made = [&](Formulation formulation) {
+      AttentionOptions options = GetParam().options();
+      options.formulation = formulation;
+      if (stored != Storage::f32) options.weights_dtype = stored;
+      return layer_for(shape, layer.weights, options);
+    };
+    if (stored != Storage::f32 && !together) break;
+    Attention wrapper = made(Formulation::wrapper);
+    Attention split = made(Formulation::split);
+    EXPECT_EQ(wrapper.costs().packs_heads_together, together);
+    EXPECT_FALSE(split.costs().packs_heads_together);
+    if (!together) break;
+    EXPECT_EQ(wrapper.costs().packed_bytes, split.costs().packed_bytes) << to_string(stored);
+    EXPECT_EQ(wrapper.costs().workspace_bytes, split.costs().workspace_bytes) << to_string(stored);
+    Matrix of_wrapper(shape.rows(), shape.output_width());
+    Matrix of_split(shape.rows(), shape.output_width());
+    wrapper.forward(layer.x.view(), of_wrapper.view());
+    split.forward(layer.x.view(), of_split.view());
+    EXPECT_TRUE(same_bits(of_wrapper, of_split)) << to_string(stored);
   }
 }
 
@@ -289,4 +319,4 @@ INSTANTIATE_TEST_SUITE_P(Precisions, FormulationsAgree, testing::ValuesIn(precis
                          case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_invariants_test

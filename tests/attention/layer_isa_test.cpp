@@ -6,7 +6,7 @@
 #include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_isa_test {
 namespace {
 
 Layer small_layer() {
@@ -128,4 +128,4 @@ TEST(EnvironmentIsa, NamesGoBothWays) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_isa_test

@@ -12,7 +12,7 @@
 #include "support/sample_tuning.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_kernels_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -273,4 +273,4 @@ TEST_F(LayerKernels, AFileOfKernelsAloneIsNoneForAuto) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_kernels_test

@@ -13,7 +13,7 @@
 #include "support/sample_tuning.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_like_f32_test {
 namespace {
 
 class LayerLikeF32 : public TemporaryFolder {
@@ -168,4 +168,4 @@ TEST_F(LayerLikeF32, InCItIsNamedAuto) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_like_f32_test

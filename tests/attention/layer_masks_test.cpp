@@ -17,7 +17,7 @@
 #include "support/layer_cases.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_masks_test {
 namespace {
 
 constexpr std::int64_t kTokens = 43;
@@ -304,4 +304,4 @@ INSTANTIATE_TEST_SUITE_P(Parts, PrecisionMasks, testing::ValuesIn(precision_case
 INSTANTIATE_TEST_SUITE_P(All, LayerMasks, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_masks_test

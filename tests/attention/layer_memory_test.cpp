@@ -11,7 +11,7 @@
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_memory_test {
 namespace {
 
 rlim_t address_space() {
@@ -66,4 +66,4 @@ TEST_P(LayerMemory, RunningOutIsAnErrorAtEveryStep) {
 INSTANTIATE_TEST_SUITE_P(Backends, LayerMemory, testing::ValuesIn(backend_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_memory_test

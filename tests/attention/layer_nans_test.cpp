@@ -14,7 +14,7 @@
 #include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_nans_test {
 namespace {
 
 /// Signalling and quiet, of both signs. Rounded to bfloat16 as a number is, the first becomes an
@@ -118,4 +118,4 @@ TEST(Bf16Rounding, KeepsANanOfAnyPayload) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_nans_test

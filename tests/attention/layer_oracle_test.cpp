@@ -6,7 +6,7 @@
 #include "support/golden.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_oracle_test {
 namespace {
 
 using reference::Data;
@@ -201,4 +201,4 @@ TEST_P(LayerOracle, TextbookExamplesGiveWhatPyTorchGave) {
 INSTANTIATE_TEST_SUITE_P(Layers, LayerOracle, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_oracle_test

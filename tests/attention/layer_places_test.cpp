@@ -12,7 +12,7 @@
 #include "support/call_shapes.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_places_test {
 namespace {
 
 constexpr std::int64_t kTokens = 21;
@@ -93,6 +93,29 @@ TEST_P(LayerPlaces, AreThoseOfTheWholeSequence) {
   EXPECT_TRUE(equal_for(GetParam(), parts.view(), whole.view()));
 }
 
+// There tokens count from 0 in every call, so a later part says how many came before.
+TEST_P(LayerPlaces, AreSaidOfPartsBesideASecondInput) {
+  Case shape = layer_.shape;
+  shape.causal = false;
+  shape.d_memory = 12;
+  shape.memory_tokens = 9;
+  const Layer layer = gaussian_layer(shape);
+  Attention attention = layer_for(shape, layer.weights, GetParam().options());
+  KeyValueCache cache(attention, {1, shape.memory_tokens});
+  Matrix whole(kTokens, shape.output_width()), parts = whole, unsaid = whole;
+  attention.forward(layer.x.view(), whole.view(), {.cache = &cache, .memory = layer.memory.view()});
+  std::int64_t done = 0;
+  for (const std::int64_t count : {13, 7, 1}) {
+    const Lengths before{done};
+    const ConstMatrixView x = rows(layer.x, done, count);
+    attention.forward(x, rows_of(parts, done, count), {.cache = &cache, .places_before = before});
+    attention.forward(x, rows_of(unsaid, done, count), {.cache = &cache});
+    done += count;
+  }
+  EXPECT_TRUE(equal_for(GetParam(), parts.view(), whole.view()));
+  EXPECT_FALSE(agree(unsaid, whole));
+}
+
 TEST_P(LayerPlaces, AreOneForEachSequenceAndNotBelow0) {
   Attention attention = layer_for(layer_.shape, layer_.weights, GetParam().options());
   Matrix y(kTokens, layer_.shape.output_width());
@@ -111,4 +134,4 @@ TEST_P(LayerPlaces, AreOneForEachSequenceAndNotBelow0) {
 INSTANTIATE_TEST_SUITE_P(Layers, LayerPlaces, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_places_test

@@ -12,7 +12,7 @@
 #include "support/refusals.hpp"
 #include "support/token_positions.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_positions_test {
 namespace {
 
 using List = std::vector<std::int64_t>;
@@ -220,4 +220,4 @@ TEST(LayerPositionsConfig, LongContextsHaveOneOfTwoWays) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_positions_test

@@ -14,7 +14,7 @@
 #include "support/layer_cases.hpp"
 #include "support/rounded_layer.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_precision_test {
 namespace {
 
 using reference::Comparison;
@@ -288,4 +288,4 @@ TEST(Precision, ABackendThatHasItNotSaysSo) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_precision_test

@@ -19,7 +19,7 @@
 #include "headroom/headroom.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_processes_test {
 namespace {
 
 constexpr int kNoFilter = 77;
@@ -124,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, LayerProcesses, testing::ValuesIn(backend_nam
                          [](const auto& backend) { return backend.param; });
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_processes_test

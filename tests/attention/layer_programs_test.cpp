@@ -5,7 +5,7 @@
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_programs_test {
 namespace {
 
 constexpr int kPrograms = kSanitized ? 50 : 500;
@@ -33,4 +33,4 @@ TEST_P(LayerPrograms, AreWhatTheOracleComputesFromScratch) {
 INSTANTIATE_TEST_SUITE_P(Seeds, LayerPrograms, testing::Range(0, kPrograms / kOfOneTest));
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_programs_test

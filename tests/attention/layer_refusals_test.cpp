@@ -10,7 +10,7 @@
 #include "support/layer_cases.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_refusals_test {
 namespace {
 
 class LayerRefusals : public LayerTest {};
@@ -169,4 +169,4 @@ TEST_P(LayerRefusals, OneSequenceMayNotTakeTheMemoryOfAll) {
 INSTANTIATE_TEST_SUITE_P(Layers, LayerRefusals, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_refusals_test

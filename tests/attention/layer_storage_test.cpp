@@ -14,7 +14,7 @@
 #include "support/layer_cases.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_storage_test {
 namespace {
 
 constexpr Storage kStorages[] = {Storage::bf16, Storage::q8, Storage::q4};
@@ -167,4 +167,4 @@ TEST(LayerStorage, LatentsKeepTheirWeights) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_storage_test

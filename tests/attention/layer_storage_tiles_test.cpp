@@ -9,7 +9,7 @@
 #include "core/case_layer.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_storage_tiles_test {
 namespace {
 
 constexpr Storage kFewBits[] = {Storage::q8, Storage::q4};
@@ -157,4 +157,4 @@ TEST(LayerStorageTiles, AttentionAloneOverBytesIsThatOfFloat32) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_storage_tiles_test

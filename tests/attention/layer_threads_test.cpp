@@ -11,7 +11,7 @@
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_threads_test {
 namespace {
 
 int threads_here() {
@@ -76,4 +76,4 @@ TEST_P(LayerThreads, ASystemThatRefusesThemIsAnError) {
 INSTANTIATE_TEST_SUITE_P(Backends, LayerThreads, testing::ValuesIn(backend_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_threads_test

@@ -14,7 +14,7 @@
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_tiles_test {
 namespace {
 
 constexpr Precision kByParts[] = {Precision::bf16x9, Precision::bf16x6, Precision::fp16x3,
@@ -385,4 +385,4 @@ TEST(Precision, IsDeclinedByABackendThatHasItNot) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_tiles_test

@@ -9,7 +9,7 @@
 #include "support/layer_cases.hpp"
 #include "support/torch_calls.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_torch_test {
 namespace {
 
 /// What came before goes into a cache first.
@@ -62,4 +62,4 @@ TEST_P(LayerTorch, CallsAreWithinTheContract) {
 INSTANTIATE_TEST_SUITE_P(Layers, LayerTorch, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_torch_test

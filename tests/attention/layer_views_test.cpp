@@ -18,7 +18,7 @@
 #include "headroom/error.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::layer_views_test {
 namespace {
 
 // ---- weights ----
@@ -313,4 +313,4 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Bf16Rows);
 INSTANTIATE_TEST_SUITE_P(Layers, Bf16Rows, testing::ValuesIn(storing_bf16()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::layer_views_test

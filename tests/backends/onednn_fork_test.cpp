@@ -9,7 +9,7 @@
 #include "support/child.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::onednn_fork_test {
 namespace {
 
 class OnednnAfterFork : public testing::TestWithParam<int> {
@@ -89,4 +89,4 @@ INSTANTIATE_TEST_SUITE_P(Threads, OnednnAfterFork, testing::Values(1, 2),
                          [](const auto& param) { return std::to_string(param.param); });
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::onednn_fork_test

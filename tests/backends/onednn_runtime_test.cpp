@@ -9,7 +9,7 @@
 #include "backends/onednn/runtime.hpp"
 #include "backends/onednn/tile_fault.hpp"
 
-namespace headroom::onednn {
+namespace headroom::onednn::onednn_runtime_test {
 namespace {
 
 TEST(OnednnRuntime, AnExceptionOfATaskLeavesTheRegionAsItIs) {
@@ -62,6 +62,16 @@ TEST(OnednnTiles, TheUnitIsTheNextBestWhereTheyCanEndTheProcess) {
   EXPECT_EQ(unit_without_fault(Unit::none, all, {2, 6, 3}), Unit::none);
 }
 
+// Without FMA the highest level here is SSE4.2, which alone would not keep the library from AVX2.
+TEST(OnednnLevel, IsHeldWhereTheProcessorHasAvx2AndNoFma) {
+  constexpr Target kLowest{Isa::sse42, Unit::none};
+  constexpr Target kMiddle{Isa::avx2, Unit::none};
+  EXPECT_TRUE(must_be_limited(kLowest, kLowest, {.avx2 = true, .fma = false}));
+  EXPECT_FALSE(must_be_limited(kLowest, kLowest, {.avx2 = false, .fma = false}));
+  EXPECT_FALSE(must_be_limited(kMiddle, kMiddle, {.avx2 = true, .fma = true}));
+  EXPECT_TRUE(must_be_limited(kLowest, kMiddle, {.avx2 = true, .fma = true}));
+}
+
 // The limit is set once per process, so whoever sets it later is refused.
 TEST(OnednnTiles, AreRuledOutBeforeTheLibraryIsUsed) {
   if (!has_tile_fault(library_version())) GTEST_SKIP() << "this oneDNN uses tiles without fault";
@@ -71,4 +81,4 @@ TEST(OnednnTiles, AreRuledOutBeforeTheLibraryIsUsed) {
 }
 
 }  // namespace
-}  // namespace headroom::onednn
+}  // namespace headroom::onednn::onednn_runtime_test

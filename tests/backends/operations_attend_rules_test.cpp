@@ -8,7 +8,7 @@
 
 #include "support/attend_problem.hpp"
 
-namespace headroom::test {
+namespace headroom::test::operations_attend_rules_test {
 namespace {
 
 using OperationAttendRules = OperationAttend;
@@ -221,4 +221,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, OperationAttendRules, testing::ValuesIn(opera
                          operation_case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::operations_attend_rules_test

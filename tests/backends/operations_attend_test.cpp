@@ -7,7 +7,7 @@
 
 #include "support/attend_problem.hpp"
 
-namespace headroom::test {
+namespace headroom::test::operations_attend_test {
 namespace {
 
 const std::vector<std::int64_t> kTokens = {1,  2,  3,  13, 14,  15,  16,  31,
@@ -128,4 +128,4 @@ INSTANTIATE_TEST_SUITE_P(Backends, OperationAttend, testing::ValuesIn(operation_
                          operation_case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::operations_attend_test

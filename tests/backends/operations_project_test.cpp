@@ -11,7 +11,7 @@
 
 #include "support/operation_cases.hpp"
 
-namespace headroom::test {
+namespace headroom::test::operations_project_test {
 namespace {
 
 constexpr float kUntouched = 12345.0f;
@@ -223,6 +223,56 @@ TEST_P(OperationProject, SeveralProductsOfOneInputGiveTheBitsOfEach) {
   }
 }
 
+// As the wrapper gives them: a matrix per head, also where several query heads share a key head.
+TEST_P(OperationProject, PerHead_AnyWidth_EqualsOneMatrix) {
+  const std::int64_t depth = 65;
+  for (const std::int64_t rows : {1, 5, 57}) {
+    for (const std::int64_t width : {1, 3, 8, 16, 20, 33}) {
+      std::vector<float> x(static_cast<std::size_t>(rows * depth));
+      fill_integers(x, 30);
+      ProjectionSpec whole{rows, {}}, per_head{rows, {}};
+      std::vector<std::vector<float>> values;
+      const auto filled = [&](std::int64_t count) {
+        fill_integers(values.emplace_back(static_cast<std::size_t>(count)),
+                      static_cast<std::uint32_t>(31 + values.size()));
+        return values.back().data();
+      };
+      const auto place = [&](std::vector<AnyBlockedView>& to, std::int64_t heads) {
+        const Activations activations(backend_->head_layout(), rows, heads, width);
+        to.emplace_back(activations.view(filled(activations.size())));
+      };
+      std::vector<AnyBlockedView> expected, y;
+      for (const std::int64_t heads : {6, 2, 2}) {
+        const std::int64_t cols = heads * width;
+        const ConstAnyMatrix weights{filled(depth * cols), depth, cols, cols};
+        const ConstAnyMatrix bias{filled(cols), 1, cols, cols};
+        whole.products.push_back({{weights}, {bias}, width});
+        ProductSpec& of_heads = per_head.products.emplace_back(ProductSpec{{}, {}, width, true});
+        for (std::int64_t h = 0; h < heads; ++h) {
+          of_heads.weights.push_back(weights.columns(h * width, width));
+          of_heads.biases.push_back(bias.columns(h * width, width));
+        }
+        place(expected, heads);
+        place(y, heads);
+      }
+      const ConstMatrixView input{x.data(), rows, depth, depth};
+      backend_->make_projection(whole)->run(input, expected);
+      backend_->make_projection(per_head)->run(input, y);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          for (std::int64_t h = 0; h < y[i].blocks; ++h) {
+            const auto row = [&](const AnyBlockedView& of) {
+              return std::span(of.floats().at(r, h), static_cast<std::size_t>(width));
+            };
+            ASSERT_TRUE(same_bits(row(y[i]), row(expected[i])))
+                << "width " << width << " product " << i << " row " << r << " head " << h;
+          }
+        }
+      }
+    }
+  }
+}
+
 // Each product and each addition rounds once, so n terms are within n + 1 half units of the sum of
 // their absolute values, in whatever order they are added.
 TEST_P(OperationProject, RoundsNoMoreThanItMust) {
@@ -318,4 +368,4 @@ TEST(NaiveProject, ColumnsDoNotDependOnTheirNeighbours) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::operations_project_test

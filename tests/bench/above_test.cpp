@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace headroom::bench {
+namespace headroom::bench::above_test {
 namespace {
 
 TEST(KernelShares, UpToTheLimitNeedNoReason) {
@@ -21,4 +21,4 @@ TEST(KernelShares, EachAboveItsLimitHasAReason) {
 }
 
 }  // namespace
-}  // namespace headroom::bench
+}  // namespace headroom::bench::above_test

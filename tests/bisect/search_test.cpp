@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace headroom::bisect {
+namespace headroom::bisect::search_test {
 namespace {
 
 struct Asked {
@@ -86,4 +86,4 @@ TEST(Search, NeighboursLeaveNothingToAsk) {
 }
 
 }  // namespace
-}  // namespace headroom::bisect
+}  // namespace headroom::bisect::search_test

@@ -8,7 +8,7 @@
 
 #include "support/sample_results.hpp"
 
-namespace headroom::bisect {
+namespace headroom::bisect::side_of_test {
 namespace {
 
 using record::CellResult;
@@ -122,4 +122,4 @@ TEST(SideOf, ACellWithoutATimeHasNoPlace) {
 }
 
 }  // namespace
-}  // namespace headroom::bisect
+}  // namespace headroom::bisect::side_of_test

@@ -5,13 +5,14 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/cli.hpp"
 #include "support/hostile.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom {
+namespace headroom::bisect_test {
 namespace {
 
 using test::sample_result;
@@ -41,6 +42,7 @@ class CliBisect : public test::Cli {
         "echo \"$*\" >>\"$TRACES/calls\"\n"
         "[[ ! -e $TRACES/stop-at ]] || (($(wc -l <\"$TRACES/calls\") != $(<\"$TRACES/stop-at\"))) "
         "|| { kill -INT $PPID; exit 130; }\n"
+        "[[ ! -e $TRACES/stay ]] || { sleep 1000 & echo $! $$ >\"$TRACES/stayed\"; wait; }\n"
         "for word in \"$@\"; do [[ $word == --out=* ]] && out=${word#--out=}; done\n"
         "cp -r \"$TRACES/times/$(<\"$(dirname \"$0\")/../speed\")\" \"$out\"\n");
     expect(kGit + "init --quiet", 0, {});
@@ -147,6 +149,47 @@ TEST_F(CliBisect, GoesOnWhereItWasStopped) {
   expect(command("c0", "c31"), 0, {"the cells are slower since " + hash(20)});
   EXPECT_EQ(lines("calls").size(), all);
   EXPECT_EQ(lines("builds").size(), builds.size());
+}
+
+// Who measures is one of several processes, and none of them goes on for nobody.
+TEST_F(CliBisect, LeavesNoProcessHoweverItEnds) {
+  make_commits(20);
+  for (const auto& [name, code] :
+       {std::pair("KILL", 137), std::pair("HUP", 129), std::pair("TERM", 143)}) {
+    const test::Outcome outcome = run(
+        "rm -rf headroom-bisect stayed; touch stay; " + command("c0", "c31") +
+        " & pid=$!; for ((i = 0; i < 600; ++i)); do [[ -s stayed ]] && break; sleep 0.05; done; "
+        "kill -" +
+        std::string(name) +
+        " $pid; wait $pid; code=$?; "
+        "for ((i = 0; i < 200; ++i)); do left=; for process in $(<stayed); do "
+        "grep -qs '^State:.[^ZX]' /proc/$process/status && left+=\"$process \"; done; "
+        "[[ $left ]] || break; sleep 0.05; done; [[ -s stayed ]] || echo never started; "
+        "echo \"left: $left\"; exit $code");
+    EXPECT_EQ(outcome.code, code) << outcome.errors;
+    EXPECT_TRUE(outcome.output.ends_with("left: \n")) << name << ": " << outcome.output;
+    EXPECT_EQ(outcome.output.find("never"), std::string::npos) << outcome.output;
+  }
+}
+
+// They are under a folder that somebody else may have made.
+TEST_F(CliBisect, FollowsNoLinkInItsFolder) {
+  make_commits(20);
+  write("precious", "of somebody else");
+  for (const char* name : {"git.log", "bisect.json", "sweep.lock"}) {
+    expect("rm -rf headroom-bisect; mkdir headroom-bisect; ln -s ../precious headroom-bisect/" +
+               std::string(name) + "; " + command("c0", "c31"),
+           4, {std::string(name) + ": it is a symbolic link"});
+    EXPECT_EQ(test::read_all(path_ / "precious"), "of somebody else") << name;
+  }
+  for (const char* name : {"trees", "logs", "rounds"}) {
+    expect(
+        "rm -rf headroom-bisect elsewhere; mkdir headroom-bisect elsewhere; "
+        "ln -s ../elsewhere headroom-bisect/" +
+            std::string(name) + "; " + command("c0", "c31"),
+        4, {std::string(name) + ": it is a symbolic link"});
+    EXPECT_TRUE(std::filesystem::is_empty(path_ / "elsewhere")) << name;
+  }
 }
 
 TEST_F(CliBisect, SkipsWhatDoesNotBuild) {
@@ -258,4 +301,4 @@ TEST_F(CliBisect, AnotherBisectionDoesNotGoOnInItsFolder) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::bisect_test

@@ -3,7 +3,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::call_axes_test {
 namespace {
 
 using nlohmann::json;
@@ -107,4 +107,4 @@ TEST_F(Cli, AttentionAloneIsCheckedAndMeasured) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::call_axes_test

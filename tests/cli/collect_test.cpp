@@ -11,7 +11,7 @@
 #include "support/sample_peers.hpp"
 #include "support/sample_store.hpp"
 
-namespace headroom {
+namespace headroom::collect_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -45,6 +45,10 @@ TEST_F(CliCollect, TakesWhatIsNewAndSaysSo) {
   expect("$headroom collect a --into store", 0, {"nothing new, 2 cells there already"});
   expect("$headroom collect store --into other", 0, {"2 folders in other: 2 new"});
   EXPECT_EQ(run("diff -r -x .collecting store other").code, 0);
+  test::write_sample_folder(path_ / "c", {test::of_one_launch(steady("tbb", 1e-3))},
+                            machine_environment("C", 1024));
+  expect("$headroom collect c --into store", 0,
+         {"c: its samples are of one process", "nothing taken", "1 without anything new"});
   expect("git init -q store && git -C store status --porcelain", 0, {"?? " + machine_of("a")});
   EXPECT_EQ(run("git -C store status --porcelain | grep collecting").code, 1);
 }
@@ -158,4 +162,4 @@ TEST_F(CliCollect, LeavesOneOut) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::collect_test

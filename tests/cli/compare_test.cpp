@@ -9,7 +9,7 @@
 #include "support/cli.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom {
+namespace headroom::compare_test {
 namespace {
 
 using record::CellResult;
@@ -241,4 +241,4 @@ TEST_F(CliCompare, ReadsWhatSweepWrote) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::compare_test

@@ -14,7 +14,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::crash_test {
 namespace {
 
 using nlohmann::json;
@@ -225,4 +225,4 @@ TEST_F(CliWorker, KilledFromOutsideIsACrashThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::crash_test

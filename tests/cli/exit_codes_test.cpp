@@ -7,7 +7,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::exit_codes_test {
 namespace {
 
 class CliExitCodes : public Cli {};
@@ -79,4 +79,4 @@ TEST_F(CliExitCodes, NumbersThatAreNoneAreWrongUsageOfEveryCommand) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::exit_codes_test

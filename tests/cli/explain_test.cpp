@@ -7,7 +7,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom {
+namespace headroom::explain_test {
 namespace {
 
 using test::Outcome;
@@ -127,4 +127,4 @@ TEST_F(CliExplain, ABackendThatDiffersFailsTheLesson) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::explain_test

@@ -6,7 +6,7 @@
 #include "support/cli.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom {
+namespace headroom::export_test {
 namespace {
 
 using test::Outcome;
@@ -59,4 +59,4 @@ TEST_F(CliExport, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::export_test

@@ -13,7 +13,7 @@
 #include "support/safetensors_text.hpp"
 #include "support/sample_peers.hpp"
 
-namespace headroom::test {
+namespace headroom::test::hostile_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -206,4 +206,4 @@ TEST_F(CliHostile, PathsAreShown) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::hostile_test

@@ -3,7 +3,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::outliers_test {
 namespace {
 
 using nlohmann::json;
@@ -75,4 +75,4 @@ TEST_F(Cli, ResultsOfOutliersSayWhatStoringCostsAndMoves) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::outliers_test

@@ -8,7 +8,7 @@
 #include "support/sample_results.hpp"
 #include "tuning/tuning_file.hpp"
 
-namespace headroom {
+namespace headroom::pick_test {
 namespace {
 
 using test::Outcome;
@@ -50,23 +50,41 @@ class CliPick : public test::Cli {
 
 // The report is made of the same results by the same rule.
 TEST_F(CliPick, RecommendsWhatTheReportRecommends) {
+  const std::string no_answer = "measure longer, or on a quieter machine";
   const auto results = [&](const std::string& name, const std::vector<double>& xsimd) {
-    std::vector<double> fast, lighter;
-    for (const double each : {1.0, 1.001, 1.002, 0.999, 0.998, 1.0, 1.001, 0.999, 1.0}) {
-      fast.push_back(1e-3 * each);
-    }
+    std::vector<double> lighter;
     for (const double each : xsimd) lighter.push_back(1e-3 * each);
-    test::write_sample_folder(path_ / name, {with_time(sample_result("tbb"), fast),
+    test::write_sample_folder(path_ / name, {with_time(sample_result("tbb"), test::around(1e-3)),
                                              with_time(sample_result("xsimd"), lighter)});
   };
   results("wide", {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98});
-  expect("$headroom pick --from wide", 0, {"use split/tbb", "not known: whether xsimd"});
+  expect("$headroom pick --from wide", 0,
+         {"no answer yet: " + no_answer, "of split/tbb", "until then use split/xsimd"});
   expect("$headroom report wide && cat wide/report.md", 0,
-         {"Link `tbb`.", "Whether `xsimd`, lighter to link, would do as well is not"});
+         {"# No answer yet: " + no_answer, "use `xsimd/split`"});
   results("near", {1.01, 1.011, 1.012, 1.009, 1.008, 1.01, 1.011, 1.009, 1.01});
-  expect("$headroom pick --from near", 0, {"use split/xsimd", "more time than tbb and is lighter"});
+  expect("$headroom pick --from near", 0,
+         {"use split/xsimd", "more time than tbb and has fewer dependencies"});
   expect("$headroom report near && cat near/report.md", 0,
-         {"Link `xsimd`.", "`xsimd` is lighter to link."});
+         {"Link `xsimd`.", "`xsimd` has fewer dependencies."});
+  test::write_sample_folder(
+      path_ / "loops",
+      {with_time(sample_result("naive"), test::around(1.3e-3, 0.1)),
+       with_time(sample_result("autovec"), test::around(1.1e-3, 0.1)),
+       with_time(sample_result("autovec", Formulation::wrapper), test::around(1e-3, 0.1))});
+  expect("$headroom pick --from loops", 0, {"of wrapper/autovec", "until then use split/autovec"});
+  expect("$headroom report loops && cat loops/report.md", 0,
+         {"# No answer yet: ", "use `autovec/split`"});
+}
+
+TEST_F(CliPick, FailsOnRequestWhereThereIsNoAnswer) {
+  test::write_sample_folder(path_ / "even",
+                            {with_time(sample_result("tbb"), test::around(1e-3, 0.1)),
+                             with_time(sample_result("xsimd"), test::around(1.01e-3, 0.1))});
+  expect("$headroom pick --from even --emit json", 0, {"\"answer\": \"unclear\""});
+  expect("$headroom pick --from even --emit json --fail-if-unclear", 1,
+         {"\"answer\": \"unclear\"", "error: no answer yet: measure longer"});
+  expect("$headroom pick --from results --fail-if-unclear", 0, {"use fused/tbb"});
 }
 
 TEST_F(CliPick, AnswersFromAFolder) {
@@ -126,12 +144,15 @@ TEST_F(CliPick, SaysWhatIsWrong) {
       2, {"--without"});
   expect("$headroom pick --tokens 0 --d-model 8 --heads 2", 2, {"B1_T0_D8_H2", "nothing"});
   expect("$headroom pick --tokens 4 --d-model 8 --heads 2 --budget soon", 2, {"--budget"});
+  // Said before anything is measured.
+  expect("$headroom pick --model gpt2-xl --tokens 1024 --budget 0.1s", 4,
+         {"a budget of", "has no room for any candidate of B1_T1024", "give --budget "});
 }
 
 TEST_F(CliPick, MeasuresWhatItHasNoResultsOf) {
   const Outcome outcome =
       run("TMPDIR=$PWD $headroom pick --tokens 4 --d-model 16 --heads 2 --backend naive,xsimd "
-          "--formulation split --precision f32 --budget 2s --emit json");
+          "--formulation split --precision f32 --budget 20s --emit json");
   EXPECT_EQ(outcome.code, 0) << outcome.errors;
   write("tuning.json", outcome.output);
   const tuning::TuningFile file = tuning::read_tuning(path_ / "tuning.json");
@@ -170,9 +191,9 @@ TEST_F(CliPick, SweepsAutoAsOneMoreRival) {
 }
 
 TEST_F(CliPick, AWrongBackendIsNeverPicked) {
-  expect("$broken pick --tokens 4 --d-model 16 --heads 2 --backend naive --budget 2s", 1,
+  expect("$broken pick --tokens 4 --d-model 16 --heads 2 --backend naive --budget 20s", 1,
          {"failed", "wrong result"});
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::pick_test

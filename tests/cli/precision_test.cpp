@@ -3,7 +3,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::precision_test {
 namespace {
 
 class PrecisionCli : public Cli {
@@ -112,4 +112,4 @@ TEST_F(PrecisionCli, AutoTakesThePrecisionThatThePickFoundFastest) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::precision_test

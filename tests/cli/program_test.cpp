@@ -14,6 +14,7 @@
 #include "machine/meters/clock.hpp"
 #include "support/cli.hpp"
 
+namespace headroom::program_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -326,7 +327,7 @@ TEST_P(CliSignals, KeepWhatIsFinished) {
   EXPECT_LT(finished, 1200u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CliSignals, testing::Values(SIGINT, SIGTERM));
+INSTANTIATE_TEST_SUITE_P(All, CliSignals, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 TEST_F(Cli, HeadroomBenchRunsTheSameCells) {
   expect("'" HEADROOM_BENCH_PROGRAM
@@ -355,3 +356,4 @@ TEST_F(Cli, HeadroomBenchNamesItsOwnBuildBesideTheWarningOfAnother) {
 }
 
 }  // namespace
+}  // namespace headroom::program_test

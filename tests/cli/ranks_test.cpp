@@ -2,7 +2,7 @@
 #include "support/cli.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::test {
+namespace headroom::test::ranks_test {
 namespace {
 
 TEST_F(Cli, MoreRanksThanWereStartedAreRefusedWithTheCommandThatStartsThem) {
@@ -30,4 +30,4 @@ TEST_F(Cli, PickSaysThatCellsOfSeveralRanksWereNotJudged) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::ranks_test

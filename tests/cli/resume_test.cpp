@@ -14,7 +14,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::resume_test {
 namespace {
 
 using nlohmann::json;
@@ -150,4 +150,4 @@ TEST_F(CliResume, ASecondWriterIsToldWhoHoldsTheFolder) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::resume_test

@@ -8,7 +8,7 @@
 #include "support/safetensors_text.hpp"
 #include "weights/npy.hpp"
 
-namespace headroom::test {
+namespace headroom::test::run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -343,10 +343,10 @@ TEST_F(Run, VerifyAndPickTakeTheFilesLayer) {
   expect("$headroom verify --weights models/llama --tokens 9 --past 0,20", 0, {" 0 failed"});
   expect(
       "$headroom pick --weights models/gpt2 --tokens 4 --backend naive --formulation split "
-      "--budget 1s",
+      "--budget 20s",
       0, {"headroom::naive", "B1_T4_D24_H3_bias"});
   expect("$headroom pick --weights models/gpt2 --d-in 7 --budget 1s", 2, {"--d-in: 7"});
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::run_test

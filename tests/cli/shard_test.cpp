@@ -6,7 +6,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::shard_test {
 namespace {
 
 using nlohmann::json;
@@ -77,4 +77,4 @@ TEST_F(CliShard, APartThatDoesNotExistIsWrongUsage) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::shard_test

@@ -6,7 +6,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::sixth_backend_test {
 namespace {
 
 using nlohmann::json;
@@ -88,4 +88,4 @@ TEST_F(CliSixthBackend, IsWhatAutoTakesWhereItsRankSaysSo) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::sixth_backend_test

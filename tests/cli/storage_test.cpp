@@ -8,7 +8,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::storage_test {
 namespace {
 
 using nlohmann::json;
@@ -96,4 +96,4 @@ TEST_F(StorageCli, PickChoosesAmongStoragesByTheWholeError) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::storage_test

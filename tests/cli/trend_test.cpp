@@ -9,7 +9,7 @@
 #include "support/hostile.hpp"
 #include "support/version_store.hpp"
 
-namespace headroom {
+namespace headroom::trend_test {
 namespace {
 
 using record::CellResult;
@@ -185,4 +185,4 @@ TEST_F(CliTrend, WrongUsageAndBadFiles) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::trend_test

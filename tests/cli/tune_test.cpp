@@ -6,7 +6,7 @@
 #include "support/cli.hpp"
 #include "tuning/tuning_file.hpp"
 
-namespace headroom {
+namespace headroom::tune_test {
 namespace {
 
 using test::Outcome;
@@ -29,4 +29,4 @@ TEST_F(CliTune, ABrokenFileIsAnErrorBeforeAnythingIsMeasured) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::tune_test

@@ -5,7 +5,7 @@
 #include "headroom/headroom.hpp"
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::verify_options_test {
 namespace {
 
 std::vector<std::string> combinations() {
@@ -60,4 +60,4 @@ TEST_F(Cli, VerifyHoldsDropoutToTheElementBound) {
 INSTANTIATE_TEST_SUITE_P(Options, CliVerifyOptions, testing::ValuesIn(combinations()), name_of);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::verify_options_test

@@ -9,6 +9,7 @@
 
 #include "support/cli.hpp"
 
+namespace headroom::wrong_usage_test {
 namespace {
 
 using headroom::test::Cli;
@@ -166,3 +167,4 @@ TEST_F(Cli, ColoursAreForTerminalsThatWantThem) {
 }
 
 }  // namespace
+}  // namespace headroom::wrong_usage_test

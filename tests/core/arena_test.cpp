@@ -23,7 +23,7 @@
 #include "support/layer_cases.hpp"
 #include "support/sanitized.hpp"
 
-namespace headroom::test {
+namespace headroom::test::arena_test {
 namespace {
 
 constexpr std::int64_t kMillion = 1 << 20;
@@ -278,4 +278,4 @@ TEST_P(LayerArena, ASmallLayerTakesNoHugePage) {
 INSTANTIATE_TEST_SUITE_P(Layers, LayerArena, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::arena_test

@@ -11,7 +11,7 @@
 #include "core/case.hpp"
 #include "core/element/convert.hpp"
 
-namespace headroom {
+namespace headroom::cache_bytes_test {
 namespace {
 
 std::vector<float> stored(std::vector<float> values) {
@@ -97,4 +97,4 @@ TEST(CacheBytes, AreCounted) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::cache_bytes_test

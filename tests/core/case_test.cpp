@@ -13,7 +13,7 @@
 #include "headroom/attention.hpp"
 #include "headroom/error.hpp"
 
-namespace headroom {
+namespace headroom::case_test {
 namespace {
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
@@ -279,4 +279,4 @@ TEST(Case, HeadsMayBeGiven) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::case_test

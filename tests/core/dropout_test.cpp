@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace headroom {
+namespace headroom::dropout_test {
 namespace {
 
 using Block = std::array<std::uint32_t, 4>;
@@ -86,4 +86,4 @@ TEST(Dropout, DiffersByRowAndSeed) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::dropout_test

@@ -11,7 +11,7 @@
 
 #include "headroom/initialise.hpp"
 
-namespace headroom {
+namespace headroom::few_bits_test {
 namespace {
 
 TEST(F16, EveryNumberRoundsToItself) {
@@ -150,4 +150,4 @@ TEST(StorageBytes, CountScales) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::few_bits_test

@@ -10,7 +10,7 @@
 #include "headroom/error.hpp"
 #include "support/layer_data.hpp"
 
-namespace headroom::test {
+namespace headroom::test::head_share_test {
 namespace {
 
 Case shape_of(std::int64_t heads, std::int64_t key_heads) {
@@ -141,4 +141,4 @@ TEST(HeadShare, AHeadThatTheLargerLayerDoesNotHaveIsRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::head_share_test

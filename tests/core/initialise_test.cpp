@@ -10,7 +10,7 @@
 #include "headroom/dropout.hpp"
 #include "support/golden.hpp"
 
-namespace headroom {
+namespace headroom::initialise_test {
 namespace {
 
 using test::golden_matrix;
@@ -217,4 +217,4 @@ TEST(Gaussian, IsBoxMullerOfPhiloxAtEveryIndex) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::initialise_test

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace headroom {
+namespace headroom::shown_test {
 namespace {
 
 using namespace std::string_view_literals;
@@ -90,4 +90,4 @@ TEST(Shown, PathsMayHoldAnyByte) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::shown_test

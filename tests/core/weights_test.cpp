@@ -10,7 +10,7 @@
 #include "headroom/initialise.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom {
+namespace headroom::weights_test {
 namespace {
 
 LayerConfig small(bool bias, std::int64_t d_proj) {
@@ -191,4 +191,4 @@ TEST(Weights, PerHeadMisfitsNameTheHead) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::weights_test

@@ -21,7 +21,7 @@ function(headroom_add_rank_tests)
       add_test(NAME ${test}.ranks_${ranks}
         COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${test}>)
       set_tests_properties(${test}.ranks_${ranks} PROPERTIES
-        ENVIRONMENT "${headroom_ranks_environment}" LABELS "library;mpi" PROCESSORS 2 TIMEOUT 300)
+        ENVIRONMENT "${headroom_ranks_environment}" LABELS "library;mpi;slow" PROCESSORS 3 TIMEOUT 600 COST 50)
     endforeach()
   endforeach()
 endfunction()
@@ -32,16 +32,12 @@ headroom_add_rank_tests(ranks_memory RANKS 2 3)
 
 # The program itself.
 if(TARGET headroom AND HEADROOM_BUILD_BENCHMARKS)
-  set(test distributed_ranks_cli_test)
-  add_executable(${test} distributed/ranks_cli_test.cpp)
-  headroom_configure(${test})
-  target_include_directories(${test} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(${test} PRIVATE headroom::show headroom_repeat_line GTest::gtest_main)
-  target_compile_definitions(${test} PRIVATE
-    HEADROOM_PROGRAM="$<TARGET_FILE:headroom>" HEADROOM_BROKEN_PROGRAM=""
-    HEADROOM_MPIEXEC="${MPIEXEC_EXECUTABLE}")
-  add_dependencies(${test} headroom)
-  add_dependencies(mpi-tests ${test})
-  gtest_discover_tests(${test} TEST_PREFIX ${test}. DISCOVERY_TIMEOUT 60 PROPERTIES
-    LABELS mpi PROCESSORS 2 TIMEOUT 300)
+  headroom_add_tests(distributed ranks_cli LIBRARIES headroom::show PROPERTIES PROCESSORS 3 TIMEOUT 600)
+  if(TARGET distributed_tests)
+    target_compile_definitions(distributed_tests PRIVATE
+      HEADROOM_PROGRAM="$<TARGET_FILE:headroom>" HEADROOM_BROKEN_PROGRAM=""
+      HEADROOM_MPIEXEC="${MPIEXEC_EXECUTABLE}")
+    add_dependencies(distributed_tests headroom)
+    add_dependencies(mpi-tests distributed_tests)
+  endif()
 endif()

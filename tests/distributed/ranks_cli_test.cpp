@@ -7,7 +7,7 @@
 
 #include "support/cli.hpp"
 
-namespace headroom::test {
+namespace headroom::test::ranks_cli_test {
 namespace {
 
 using nlohmann::json;
@@ -167,4 +167,4 @@ TEST_F(RanksCli, ARankThatIsBoundToFewerCoresThanThreadsIsRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::ranks_cli_test

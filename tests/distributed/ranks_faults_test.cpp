@@ -12,7 +12,7 @@
 #include "support/layer_cases.hpp"
 #include "support/ranks.hpp"
 
-namespace headroom::test {
+namespace headroom::test::ranks_faults_test {
 namespace {
 
 Case small_shape() {
@@ -211,4 +211,4 @@ TEST(RanksLayerWaiting, PatienceEndsTheWait) {
 INSTANTIATE_TEST_SUITE_P(RanksAMachine, RanksFaults, testing::Values(0, 1, 2));
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::ranks_faults_test

@@ -16,7 +16,7 @@
 #include "support/layer_cases.hpp"
 #include "support/ranks.hpp"
 
-namespace headroom::test {
+namespace headroom::test::ranks_layer_test {
 namespace {
 
 using reference::Data;
@@ -266,4 +266,4 @@ TEST(RanksCalls, ARankThatIsAheadOverwritesNothing) {
 INSTANTIATE_TEST_SUITE_P(Backends, RanksLayer, testing::ValuesIn(best_level_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::ranks_layer_test

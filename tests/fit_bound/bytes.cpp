@@ -50,7 +50,7 @@ reference::Comparison compare(Layer layer, Storage storage) {
 void fit_bytes(std::uint64_t programs) {
   std::map<std::string, Errors> errors;
   for (std::uint64_t number = 0; number < programs; ++number) {
-    const Program program = random_program(number);
+    const Program program = drawn_program(number);
     for (const Storage storage : {Storage::q8, Storage::q4}) {
       const std::string of(to_string(storage));
       errors[fmt::format("int8, {}, {}", of, program.data)].note(compare(program.layer, storage));

@@ -167,7 +167,7 @@ struct Findings {
 void run_program(std::uint64_t number, const std::vector<Rival>& rivals, const std::string& folder,
                  Findings& findings) {
   constexpr std::int64_t kPlantedTokens = 200;
-  const Program program = test::random_program(number);
+  const Program program = test::drawn_program(number);
   const Case& shape = program.layer.shape;
   const reference::Expected expected = expected_of(program);
   if (!folder.empty()) dump(folder, number, program, expected);

@@ -157,7 +157,7 @@ Program make_program(const Case& shape, std::uint64_t number, Draws& draws) {
 
 }  // namespace
 
-Program random_program(std::uint64_t number) {
+Program drawn_program(std::uint64_t number) {
   Draws draws(number);
   return make_program(random_shape(draws, number), number, draws);
 }

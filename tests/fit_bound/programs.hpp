@@ -15,7 +15,7 @@ struct Program {
 };
 
 /// A pure function of the number; equal sequences from their start.
-Program random_program(std::uint64_t number);
+Program drawn_program(std::uint64_t number);
 
 /// The same with everything that a call may bring.
 Program random_call(std::uint64_t number);

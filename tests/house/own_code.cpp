@@ -26,7 +26,8 @@ class OwnCode : public clang::tidy::ClangTidyCheck {
     const auto* unit = result.Nodes.getNodeAs<clang::TranslationUnitDecl>("unit");
     const clang::SourceManager& sources = *result.SourceManager;
     std::vector<clang::Decl*> own;
-    for (clang::Decl* declaration : unit->decls()) {
+    // Of a precompiled header nothing is loaded for this: all in it is of other projects.
+    for (clang::Decl* declaration : unit->noload_decls()) {
       // What a macro of another project expands to stands where the macro is used.
       const auto place = sources.getExpansionLoc(declaration->getLocation());
       if (!sources.isInSystemHeader(place)) own.push_back(declaration);

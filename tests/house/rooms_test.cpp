@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+namespace headroom::rooms_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -299,3 +300,4 @@ TEST(House, OnlyItsOwnFolderAndTheListsNameABackend) {
 }
 
 }  // namespace
+}  // namespace headroom::rooms_test

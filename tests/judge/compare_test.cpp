@@ -8,7 +8,7 @@
 #include "show/comparison_table.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::compare_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -307,4 +307,4 @@ TEST(CompareOutput, IsJsonForPrograms) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::compare_test

@@ -11,7 +11,7 @@
 #include "program/program_fingerprint.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::conditions_test {
 namespace {
 
 using test::sample_result;
@@ -194,4 +194,4 @@ TEST(Timing, RatesAndClockAreTheMeansOfTheReadingsAroundEachSample) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::conditions_test

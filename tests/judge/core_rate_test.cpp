@@ -6,7 +6,7 @@
 #include "show/results_table.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::core_rate_test {
 namespace {
 
 using test::sample_result;
@@ -111,4 +111,4 @@ TEST(Table, SaysOfWhichRoofAShareIs) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::core_rate_test

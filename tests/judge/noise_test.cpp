@@ -6,7 +6,7 @@
 #include "machine/meters/timing.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::noise_test {
 namespace {
 
 using test::sample_result;
@@ -121,4 +121,4 @@ TEST(Noise, SamplesTakeAReadingBeforeAndAfter) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::noise_test

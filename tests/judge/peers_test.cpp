@@ -12,7 +12,7 @@
 #include "support/sample_peers.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::peers_test {
 namespace {
 
 using test::folder_with_peers;
@@ -143,4 +143,4 @@ TEST(Peers, ThatGotSlowerAreNoRegressionOfOurs) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::peers_test

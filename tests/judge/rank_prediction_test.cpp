@@ -7,7 +7,7 @@
 #include "show/rank_tables.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::rank_prediction_test {
 namespace {
 
 using record::CellResult;
@@ -167,4 +167,4 @@ TEST(RankTables, SayWhatIsPredictedAndByWhat) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::rank_prediction_test

@@ -9,7 +9,7 @@
 #include "show/results_table.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::ranks_test {
 namespace {
 
 using record::CellResult;
@@ -104,4 +104,4 @@ TEST(RanksBesideOne, HaveAColumnOnlyWhereThereAreAny) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::ranks_test

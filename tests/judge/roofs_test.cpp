@@ -9,11 +9,11 @@
 #include "show/results_table.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::roofs_test {
 namespace {
 
 record::Peaks disturbed() {
-  record::Peaks peaks{Isa::avx2};
+  record::Peaks peaks{{Isa::avx2}};
   peaks.fma_gflops = {{1, 150}, {2, 293.7}};
   peaks.sustained_gflops = {{1, 149}, {2, 333.9}};
   peaks.tile_gflops = {{2, 250}};
@@ -98,4 +98,4 @@ TEST(Roofs, CautionsSayWhatWasRaisedAndGoByIt) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::roofs_test

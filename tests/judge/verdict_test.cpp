@@ -7,7 +7,7 @@
 
 #include "support/sample_lists.hpp"
 
-namespace headroom::judge {
+namespace headroom::judge::verdict_test {
 namespace {
 
 using test::kNoisy;
@@ -177,4 +177,4 @@ TEST(Verdicts, TwoProcessesAreEnoughForALargeDifference) {
 }
 
 }  // namespace
-}  // namespace headroom::judge
+}  // namespace headroom::judge::verdict_test

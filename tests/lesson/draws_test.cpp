@@ -7,7 +7,7 @@
 #include "lesson/torch_draws.hpp"
 #include "support/json_matrix.hpp"
 
-namespace headroom::lesson {
+namespace headroom::lesson::draws_test {
 namespace {
 
 // Three matrices of one stream, none a multiple of 16 numbers.
@@ -47,4 +47,4 @@ TEST(TorchDraws, KeptValuesAreScaled) {
 }
 
 }  // namespace
-}  // namespace headroom::lesson
+}  // namespace headroom::lesson::draws_test

@@ -15,7 +15,7 @@
 #include "lesson/lesson_text.hpp"
 #include "support/json_matrix.hpp"
 
-namespace headroom::lesson {
+namespace headroom::lesson::examples_test {
 namespace {
 
 using nlohmann::json;
@@ -239,4 +239,4 @@ TEST(Choices, ThatAnExampleDoesNotTakeAreRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::lesson
+}  // namespace headroom::lesson::examples_test

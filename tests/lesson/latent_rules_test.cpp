@@ -12,7 +12,7 @@
 #include "support/lesson_values.hpp"
 #include "support/trained_lessons.hpp"
 
-namespace headroom::lesson {
+namespace headroom::lesson::latent_rules_test {
 namespace {
 
 using test::at;
@@ -282,4 +282,4 @@ TEST(LatentLesson, TrainedLayersEndWithTheResultOfTheirModel) {
 }
 
 }  // namespace
-}  // namespace headroom::lesson
+}  // namespace headroom::lesson::latent_rules_test

@@ -12,7 +12,7 @@
 #include "support/lesson_values.hpp"
 #include "support/trained_lessons.hpp"
 
-namespace headroom::lesson {
+namespace headroom::lesson::model_rules_test {
 namespace {
 
 using test::at;
@@ -240,4 +240,4 @@ TEST(ModelLessons, TrainedLayersEndWithTheResultOfTheirModel) {
 }
 
 }  // namespace
-}  // namespace headroom::lesson
+}  // namespace headroom::lesson::model_rules_test

@@ -12,7 +12,7 @@
 #include "support/temporary_folder.hpp"
 #include "weights/npy.hpp"
 
-namespace headroom::lesson {
+namespace headroom::lesson::own_input_test {
 namespace {
 
 std::string error_of(const std::string& text) {
@@ -159,4 +159,4 @@ TEST(OwnInput, HeadsHaveToDivideTheWidth) {
 }
 
 }  // namespace
-}  // namespace headroom::lesson
+}  // namespace headroom::lesson::own_input_test

@@ -91,7 +91,12 @@ const checkFormulations = async (browser, lesson) => {
   const rows = await browser.evaluate(`[...document.querySelectorAll("#formulations tbody tr")].map((row) =>
     [...row.cells].map((cell) => cell.textContent))`);
   const told = await browser.evaluate(`[...document.querySelectorAll("#formulations .findings")].map((p) => p.textContent)`);
-  check(told.length === 2 && told.every((text) => /naive/.test(text) && /xsimd/.test(text)), "findings: " + told);
+  const captions = await browser.evaluate(`[...document.querySelectorAll("#formulations caption")].map((c) => c.textContent)`);
+  const heads = captions.map((caption) => Number.parseInt(caption));
+  check(heads.join() === "1,12,96" && captions.every((text) => text.includes("width 768, 16 tokens")), "shapes: " + captions);
+  check(told.length === 3 && told.every((text) => /naive/.test(text) && /xsimd/.test(text)), "findings: " + told);
+  const note = await browser.evaluate("document.querySelector('#formulations .verdict-note').textContent");
+  check(note.includes(rows.length + " rows are tested together"), "the note of the verdicts: " + note);
   check(rows.length >= 4 && rows.every((row) => /s$/.test(row[1]) && /s$/.test(row[2])), "times: " + JSON.stringify(rows));
 };
 

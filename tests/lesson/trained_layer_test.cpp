@@ -13,7 +13,7 @@
 #include "support/refusals.hpp"
 #include "weights/npy.hpp"
 
-namespace headroom::lesson {
+namespace headroom::lesson::trained_layer_test {
 namespace {
 
 using test::value_named;
@@ -93,4 +93,4 @@ TEST(TrainedLesson, WhatDoesNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::lesson
+}  // namespace headroom::lesson::trained_layer_test

@@ -8,7 +8,7 @@
 
 #include "machine/processor.hpp"
 
-namespace headroom::machine {
+namespace headroom::machine::caches_test {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
@@ -138,4 +138,4 @@ TEST(Caches, OfThisMachineAreNoSmallerTogetherThanOne) {
 }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::caches_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace headroom::machine {
+namespace headroom::machine::clock_test {
 namespace {
 
 // A processor of a known clock whose bursts are held up now and then.
@@ -91,4 +91,4 @@ TEST(Clock, IsMeasuredOrSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::clock_test

@@ -5,7 +5,7 @@
 
 #include "support/temporary_folder.hpp"
 
-namespace headroom::machine {
+namespace headroom::machine::conditions_test {
 namespace {
 
 class MadeUpConditions : public test::TemporaryFolder {
@@ -81,4 +81,4 @@ TEST(Conditions, AreThereOrHaveAReason) {
 }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::conditions_test

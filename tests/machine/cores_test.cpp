@@ -9,7 +9,7 @@
 #include "machine/memory.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::machine {
+namespace headroom::machine::cores_test {
 namespace {
 
 // A system that may have `places` processors, of which this process may use every second one.
@@ -106,4 +106,4 @@ TEST_F(Quotas, OfMemoryAreTheSmallestToo) {
 TEST(AllowedCores, AreAtLeastOne) { EXPECT_GE(allowed_cores(), 1); }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::cores_test

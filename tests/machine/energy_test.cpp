@@ -9,7 +9,7 @@
 #include "support/made_up_usage.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::machine {
+namespace headroom::machine::energy_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ TEST_F(MadeUpEnergy, OfAnIdleMachineIsAPowerUnlessItsCountsStandStill) {
 }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::energy_test

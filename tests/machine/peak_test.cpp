@@ -12,7 +12,7 @@
 
 #include "machine/meters/clock.hpp"
 
-namespace headroom::machine {
+namespace headroom::machine::peak_test {
 namespace {
 
 std::int64_t count_of(const Passes& passes) {
@@ -151,4 +151,4 @@ TEST(ReadBandwidth, EndsWhenStopped) {
 }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::peak_test

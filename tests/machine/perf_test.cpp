@@ -9,7 +9,7 @@
 #include "support/made_up_usage.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::machine {
+namespace headroom::machine::perf_test {
 namespace {
 
 using enum PerfEvent;
@@ -109,4 +109,4 @@ TEST(SystemPerf, RefusesWithAnErrorAndReadsNothingThatIsNotOpen) {
 }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::perf_test

@@ -16,7 +16,7 @@
 
 #include "headroom/error.hpp"
 
-namespace headroom::machine {
+namespace headroom::machine::team_test {
 namespace {
 
 // A team that waits forever ends the test program instead of hanging it.
@@ -122,4 +122,4 @@ TEST_F(Teams, AreRefusedUnderALimitOfProcesses) {
 }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::team_test

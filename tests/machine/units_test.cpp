@@ -12,7 +12,7 @@
 #include "machine/meters/unit_trial.hpp"
 #include "processor/unit_facts.hpp"
 
-namespace headroom {
+namespace headroom::units_test {
 namespace {
 
 using Units = std::vector<Unit>;
@@ -29,7 +29,8 @@ UnitFacts all_good() {
 void expect_no_tiles(const UnitFacts& facts, const std::string& part) {
   const std::string reason = why_no_unit(Unit::amx, Isa::avx512, facts);
   EXPECT_NE(reason.find(part), std::string::npos) << reason;
-  EXPECT_EQ(units_of(Isa::avx512, facts).back(), Unit::avx512_bf16);
+  const bool built = why_no_unit(Unit::avx512_bf16, Isa::avx512, facts).empty();
+  EXPECT_EQ(units_of(Isa::avx512, facts).back(), built ? Unit::avx512_bf16 : Unit::none);
 }
 
 TEST(Units, TheFastestOfAProcessorWithTilesIsTiles) {
@@ -121,6 +122,7 @@ TEST_F(UnitVariable, IsRefusedWhereItNamesNoUnit) {
 
 TEST_F(UnitVariable, NeverFallsBack) {
   const Isa lowest = available_isas().front();
+  if (lowest == Isa::avx512) GTEST_SKIP() << "no level below that of the units was built";
   EXPECT_THROW(select_unit(lowest, Unit::amx), Unavailable);
   setenv("HEADROOM_UNIT", "amx", 1);
   EXPECT_THROW(select_unit(lowest), Unavailable);
@@ -160,4 +162,4 @@ TEST(UnitTrial, AgreesWithTheFactsOfThisMachine) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::units_test

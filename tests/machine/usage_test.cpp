@@ -6,7 +6,7 @@
 #include "support/made_up_usage.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::machine {
+namespace headroom::machine::usage_test {
 namespace {
 
 using enum PerfEvent;
@@ -132,4 +132,4 @@ TEST(Usage, IsThereOrHasAReason) {
 }
 
 }  // namespace
-}  // namespace headroom::machine
+}  // namespace headroom::machine::usage_test

@@ -15,7 +15,7 @@
 #include "program/exit_code.hpp"
 #include "support/small_request.hpp"
 
-namespace headroom::measure {
+namespace headroom::measure::cache_emptier_test {
 namespace {
 
 float no_read(const float*, std::int64_t) { return 0; }
@@ -97,4 +97,4 @@ TEST(ColdCaches, AreEmptiedBeforeThePhasesAsBeforeTheTime) {
 }
 
 }  // namespace
-}  // namespace headroom::measure
+}  // namespace headroom::measure::cache_emptier_test

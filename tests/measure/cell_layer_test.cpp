@@ -14,7 +14,7 @@
 #include "measure/group/check.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::measure {
+namespace headroom::measure::cell_layer_test {
 namespace {
 
 Case after() {
@@ -167,4 +167,4 @@ TEST(Reading, IsAShareOfTheRoofAtItsWorkingSet) {
 }
 
 }  // namespace
-}  // namespace headroom::measure
+}  // namespace headroom::measure::cell_layer_test

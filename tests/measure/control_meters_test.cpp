@@ -14,7 +14,7 @@
 #include "machine/meters/clock.hpp"
 #include "plan/estimate.hpp"
 
-namespace headroom::measure {
+namespace headroom::measure::control_meters_test {
 namespace {
 
 // Stands for multiply-adds: takes a microsecond and does a thousand operations an iteration.
@@ -128,4 +128,4 @@ TEST(ControlMeters, PlansCountBothOfTheirReadings) {
 }
 
 }  // namespace
-}  // namespace headroom::measure
+}  // namespace headroom::measure::control_meters_test

@@ -8,7 +8,7 @@
 #include "measure/crew/crew.hpp"
 #include "measure/group/check.hpp"
 
-namespace headroom::measure {
+namespace headroom::measure::given_heads_test {
 namespace {
 
 plan::Group group_of(std::int64_t past, Dtype dtype = Dtype::f32) {
@@ -60,4 +60,4 @@ TEST(GivenHeads, AreComparedWithWhatTheyWereGiven) {
 }
 
 }  // namespace
-}  // namespace headroom::measure
+}  // namespace headroom::measure::given_heads_test

@@ -15,7 +15,7 @@
 #include "measure/group/outlier_data.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::measure {
+namespace headroom::measure::outliers_test {
 namespace {
 
 using reference::Data;
@@ -187,4 +187,4 @@ TEST(Outliers, OfACacheThatIsRoundedOtherwiseAreBeyondTheBound) {
 }
 
 }  // namespace
-}  // namespace headroom::measure
+}  // namespace headroom::measure::outliers_test

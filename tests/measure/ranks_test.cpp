@@ -7,7 +7,7 @@
 #include "processor/cores.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::measure {
+namespace headroom::measure::ranks_test {
 namespace {
 
 using test::on_ranks;
@@ -66,4 +66,4 @@ TEST(RanksUnderRoofs, ShareTheReadBandwidthOfTheMachine) {
 TEST(Phases, AddUpWithTheSumOfTheRanks) { EXPECT_EQ(total({1, 2, 4, 8}), 15); }
 
 }  // namespace
-}  // namespace headroom::measure
+}  // namespace headroom::measure::ranks_test

@@ -14,12 +14,13 @@
 #include "measure/group/cell_result.hpp"
 #include "measure/group/group_measurement.hpp"
 #include "measure/roofs.hpp"
+#include "plan/budget.hpp"
 #include "support/child.hpp"
 #include "support/sample_results.hpp"
 #include "support/small_request.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::measure {
+namespace headroom::measure::sweep_test {
 namespace {
 
 using Sweeps = test::TemporaryFolder;
@@ -114,6 +115,21 @@ TEST(Peaks, EndAsSoonAsTheyAreStopped) {
   EXPECT_EQ(reads, 0);
 }
 
+TEST(Peaks, AreCountedForEachNumberOfThreads) {
+  SweepRequest request = small_request(plain_kernels);
+  const plan::Plan plan = prepare_sweep(request).plan;
+  EXPECT_EQ(seconds_to_measure_peaks(plan, nullptr), 0);
+  const double once = seconds_to_measure_peaks(plan, plain_kernels);
+  EXPECT_GT(once, machine::kPeakSeconds + machine::kSustainedSeconds + machine::kReadSeconds);
+  plan::Plan twice = plan;
+  twice.groups[0].cells.push_back(twice.groups[0].cells[0]);
+  twice.groups[0].cells.back().threads = 7;
+  EXPECT_DOUBLE_EQ(seconds_to_measure_peaks(twice, plain_kernels), 2 * once);
+  const PreparedSweep sweep = prepare_sweep(request);
+  EXPECT_DOUBLE_EQ(sweep.seconds({}) - once,
+                   plan::plan_seconds(plan, sweep.settings.timing, plan::Estimator()));
+}
+
 // In a child: the signal is the whole process's.
 TEST_F(Sweeps, AreStoppedWhileTheLimitsAreMeasured) {
   const std::string outcome = test::in_child([&] {
@@ -131,4 +147,4 @@ TEST_F(Sweeps, AreStoppedWhileTheLimitsAreMeasured) {
 }
 
 }  // namespace
-}  // namespace headroom::measure
+}  // namespace headroom::measure::sweep_test

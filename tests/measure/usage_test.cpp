@@ -16,7 +16,7 @@
 #include "support/small_request.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::measure {
+namespace headroom::measure::usage_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ TEST_F(UsageOfCells, IsMissingWithAReason) {
 }
 
 }  // namespace
-}  // namespace headroom::measure
+}  // namespace headroom::measure::usage_test

@@ -11,7 +11,7 @@
 #include "support/sample_store.hpp"
 #include "tuning/tuning_file.hpp"
 
-namespace headroom::pick {
+namespace headroom::pick::from_store_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -164,4 +164,4 @@ TEST_F(FromStore, ThisMachineTellsItsFacts) {
 }
 
 }  // namespace
-}  // namespace headroom::pick
+}  // namespace headroom::pick::from_store_test

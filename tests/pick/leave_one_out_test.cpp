@@ -8,7 +8,7 @@
 #include "headroom/error.hpp"
 #include "support/sample_store.hpp"
 
-namespace headroom::pick {
+namespace headroom::pick::leave_one_out_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -101,4 +101,4 @@ TEST_F(LeaveOneOuts, NeedAnother) {
 }
 
 }  // namespace
-}  // namespace headroom::pick
+}  // namespace headroom::pick::leave_one_out_test

@@ -16,7 +16,7 @@
 #include "support/sample_results.hpp"
 #include "tuning/tuning_file.hpp"
 
-namespace headroom {
+namespace headroom::pick_test {
 namespace {
 
 using pick::Filters;
@@ -115,38 +115,83 @@ TEST(Pick, TakesTheLighterOfTwoThatAreTied) {
   EXPECT_EQ(found.shapes.front().candidates[found.shapes.front().chosen].result->cell.backend,
             "xsimd");
   EXPECT_NE(reason(found).find("xsimd takes at most "), std::string::npos) << reason(found);
-  EXPECT_NE(reason(found).find(" % more time than onednn and is lighter"), std::string::npos);
-  EXPECT_NE(reason(found).find("lighter"), std::string::npos);
+  EXPECT_NE(reason(found).find(" % more time than onednn and has fewer dependencies: "),
+            std::string::npos);
 }
 
 // Its interval reaches from a little less than the fastest's time to twice as much.
+CellResult wide(const std::string& backend, Formulation formulation = Formulation::split) {
+  return test::with_time(sample_result(backend, formulation),
+                         {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98});
+}
+
 TEST(Pick, AWideIntervalIsNoTie) {
-  const auto wide = test::with_time(sample_result("xsimd"),
-                                    {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98});
-  const auto folder =
-      sample_folder("results", {timed("tbb", 1, Formulation::fused, 2), wide, timed("naive", 9)});
+  const auto folder = sample_folder(
+      "results", {timed("tbb", 1, Formulation::fused, 2), wide("xsimd"), timed("naive", 9),
+                  with_tokens(timed("tbb", 1, Formulation::fused, 2), 3),
+                  with_tokens(timed("xsimd", 1.005), 3)});
   const Pick found = pick::pick(folder, {}, {});
   EXPECT_EQ(found.choice().backend, "tbb");
+  EXPECT_EQ(found.sureness, judge::Sureness::tie) << "of the second shape";
   const auto& shape = found.shapes.front();
-  EXPECT_EQ(shape.candidates[shape.chosen].result->cell.backend, "tbb");
   EXPECT_EQ(shape.candidates[1].loss, judge::Loss::unknown);
   ASSERT_EQ(found.open.size(), 1U);
   EXPECT_EQ(found.configurations[found.open[0]].backend, "xsimd");
   ASSERT_EQ(found.open_candidates.size(), 1U);
   EXPECT_EQ(found.open_candidates[0].candidate, 1U);
-  EXPECT_NE(reason(found).find("tbb is the fastest; not known: whether xsimd ("), std::string::npos)
+  EXPECT_NE(reason(found).find("tbb has the lowest median over 2 shapes; xsimd ("),
+            std::string::npos)
       << reason(found);
-  EXPECT_NE(reason(found).find("times its time), lighter to link, would do as well"),
+  EXPECT_NE(reason(found).find("times its time) with fewer dependencies may do as well"),
             std::string::npos);
   const auto json = nlohmann::ordered_json::parse(pick::to_json(found));
+  EXPECT_EQ(json["answer"], "tie");
   EXPECT_EQ(json["choice"]["open"], nlohmann::ordered_json({"xsimd"}));
+  EXPECT_EQ(json["shapes"][0]["answer"], "unclear");
   EXPECT_EQ(json["shapes"][0]["candidates"][1]["loss"], "unknown");
 }
 
+TEST(Pick, SaysWhereThereIsNoAnswerYet) {
+  const auto folder = sample_folder(
+      "results", {timed("tbb", 1, Formulation::fused, 2), wide("xsimd", Formulation::wrapper),
+                  wide("xsimd"), wide("onednn"), timed("naive", 9)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(found.sureness, judge::Sureness::unknown);
+  EXPECT_TRUE(found.unclear());
+  EXPECT_EQ(name_of(found), "xsimd/split") << "fewer dependencies, then split";
+  const auto& shape = found.shapes.front();
+  EXPECT_EQ(shape.candidates[shape.chosen].result->cell.id, wide("xsimd").cell.id);
+  EXPECT_FALSE(found.open_candidates.empty()) << "there is something to measure on";
+  const std::string text = to_text(found);
+  EXPECT_TRUE(
+      text.starts_with("no answer yet: measure longer, or on a quieter machine; the lowest "
+                       "median is that of fused/tbb, 2 threads: 1 s for "))
+      << text;
+  EXPECT_NE(text.find("\nuntil then use split/xsimd, 1 thread: "), std::string::npos) << text;
+  EXPECT_NE(text.find("has the lowest median; xsimd, onednn cannot be distinguished from it"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  lowest median\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("fastest\n"), std::string::npos) << text;
+  EXPECT_EQ(nlohmann::ordered_json::parse(pick::to_json(found))["answer"], "unclear");
+  EXPECT_NE(to_cmake(found).find("\n# no answer yet: "), std::string::npos);
+}
+
+TEST(Pick, AClearAnswerIsNoOtherThanTheFastest) {
+  const auto folder = sample_folder("results", {timed("tbb", 1, Formulation::fused, 2),
+                                                timed("xsimd", 2), wide("tbb"), timed("naive", 9)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(found.sureness, judge::Sureness::clear);
+  EXPECT_FALSE(found.unclear());
+  EXPECT_EQ(name_of(found), "tbb/fused");
+  EXPECT_TRUE(to_text(found).starts_with("use fused/tbb, 2 threads: ")) << to_text(found);
+  EXPECT_EQ(nlohmann::ordered_json::parse(pick::to_json(found))["answer"], "clear");
+  EXPECT_EQ(to_cmake(found).find("no answer yet"), std::string::npos);
+}
+
 TEST(Pick, AHeavierOneIsNotOpenHoweverWideItsInterval) {
-  const auto wide = test::with_time(sample_result("onednn"),
-                                    {0.94, 0.95, 0.97, 0.99, 1.9, 1.93, 1.95, 1.97, 1.98});
-  const Pick found = pick::pick(sample_folder("results", {timed("xsimd", 1), wide}), {}, {});
+  const Pick found =
+      pick::pick(sample_folder("results", {timed("xsimd", 1), wide("onednn")}), {}, {});
   EXPECT_EQ(found.choice().backend, "xsimd");
   EXPECT_TRUE(found.open.empty());
   EXPECT_TRUE(found.open_candidates.empty());
@@ -156,7 +201,7 @@ TEST(Pick, AHeavierOneThatIsTiedLoses) {
   const auto folder = sample_folder("results", {timed("tbb", 1.005), timed("xsimd", 1)});
   const Pick found = pick::pick(folder, {}, {});
   EXPECT_EQ(found.choice().backend, "xsimd");
-  EXPECT_NE(reason(found).find("is no lighter"), std::string::npos) << reason(found);
+  EXPECT_NE(reason(found).find("has no fewer dependencies"), std::string::npos) << reason(found);
 }
 
 TEST(Pick, TheFastestIsTheOneWithTheSmallestTime) {
@@ -277,11 +322,27 @@ TEST(Pick, AnswersPrefillAndDecodeApart) {
   EXPECT_NE(text.find("(decode, measured with an empty cache only)"), std::string::npos) << text;
   const auto json = nlohmann::ordered_json::parse(pick::to_json(both));
   EXPECT_EQ(json["answers"]["decode"]["backend"], "naive");
+  EXPECT_EQ(json["answers"]["decode"]["answer"], "clear");
+  EXPECT_FALSE(both.unclear());
 
   const Pick one = pick::pick(folder, {folder.results[0].shape}, {});
   EXPECT_TRUE(one.answers.empty());
   EXPECT_EQ(pick::to_text(one).find("prefill"), std::string::npos);
   EXPECT_FALSE(nlohmann::ordered_json::parse(pick::to_json(one)).contains("answers"));
+}
+
+TEST(Pick, OneQuestionOfTwoMayHaveNoAnswer) {
+  const auto folder = sample_folder(
+      "results", {with_tokens(wide("xsimd"), 1), with_tokens(timed("tbb", 1), 1),
+                  with_tokens(timed("tbb", 1), 64), with_tokens(timed("xsimd", 2), 64)});
+  const Pick found = pick::pick(folder, {}, {});
+  EXPECT_EQ(found.sureness, judge::Sureness::clear);
+  EXPECT_TRUE(found.unclear());
+  const std::string text = pick::to_text(found);
+  EXPECT_TRUE(text.starts_with("use split/tbb")) << text;
+  const std::size_t decode = text.find("\n  decode   split/xsimd");
+  ASSERT_NE(decode, std::string::npos) << text;
+  EXPECT_NE(text.find("at worst; no answer yet\n", decode), std::string::npos) << text;
 }
 
 TEST(Pick, TellsWhoIsToBlameWhereNothingHasATime) {
@@ -349,4 +410,4 @@ TEST(PickFolder, OfAnotherMachineIsNoticed) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::pick_test

@@ -12,7 +12,7 @@
 #include "support/sample_results.hpp"
 #include "tuning/tuning_file.hpp"
 
-namespace headroom {
+namespace headroom::precision_test {
 namespace {
 
 using pick::Filters;
@@ -192,4 +192,4 @@ TEST(PrecisionPick, ATuningFileOfItKeepsEveryCandidatesNumbers) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::precision_test

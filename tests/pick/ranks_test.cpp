@@ -5,7 +5,7 @@
 #include "pick/pick.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom {
+namespace headroom::ranks_test {
 namespace {
 
 using record::CellResult;
@@ -69,4 +69,4 @@ TEST(PickBesideAttentionAlone, RefusesAFolderOfNothingElse) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::ranks_test

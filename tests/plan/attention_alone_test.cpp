@@ -8,7 +8,7 @@
 #include "plan/estimate.hpp"
 #include "plan/expand.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::attention_alone_test {
 namespace {
 
 Axes small(const char* op) {
@@ -108,4 +108,4 @@ TEST(AttentionAlone, IsEstimatedWithoutProducts) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::attention_alone_test

@@ -6,7 +6,7 @@
 #include "plan/estimate.hpp"
 #include "plan/shapes/layer_shape.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::call_estimate_test {
 namespace {
 
 constexpr std::int64_t kFloat = 4;
@@ -133,4 +133,4 @@ TEST(CallEstimate, LengthsCountTheirOwnRows) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::call_estimate_test

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "headroom/error.hpp"
 #include "plan/cell.hpp"
@@ -11,7 +13,7 @@
 #include "plan/shapes/models.hpp"
 #include "processor/cores.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::cells_test {
 namespace {
 
 Axes small() {
@@ -238,15 +240,57 @@ TEST(Cells, SeveralPresetsAreJoinedAndSharedShapesStandOnce) {
   EXPECT_NE(error_of(small(), &Axes::preset, "heads,tokns").find("'tokens'"), std::string::npos);
 }
 
-TEST(Cells, QuickReachesGpt2AndNinetySixHeads) {
-  const Plan plan = expand(small(), {});
-  const auto has = [&](std::int64_t heads, std::int64_t width) {
-    return std::any_of(plan.groups.begin(), plan.groups.end(), [&](const Group& group) {
-      return group.shape.heads == heads && group.shape.d_out == width;
-    });
-  };
-  EXPECT_TRUE(has(12, 768));
-  EXPECT_TRUE(has(96, 1536));
+std::vector<std::string> shape_ids(const Axes& axes) {
+  std::vector<std::string> shapes;
+  for (const Group& group : expand(axes, {}).groups) shapes.push_back(group.shape.id());
+  return shapes;
+}
+
+TEST(Cells, QuickAsksFirstWhatSplittingWins) {
+  EXPECT_EQ(shape_ids(small()), (std::vector<std::string>{
+                                    "B1_T16_D768_H1", "B1_T16_D768_H12", "B1_T16_D768_H48",
+                                    "B1_T16_D768_H96", "B1_T128_D768_H12", "B1_T1_D768_H12_P128"}));
+}
+
+TEST(Cells, SplitVariesTheHeadsOfEqualWeights) {
+  Axes axes = small();
+  axes.preset = "split";
+  std::map<std::pair<std::int64_t, std::int64_t>, std::set<std::int64_t>> heads;
+  const Plan plan = expand(axes, {});
+  for (const Group& group : plan.groups) {
+    const Case& shape = group.shape;
+    EXPECT_EQ(shape.d_in, shape.d_out);
+    heads[{shape.d_out, shape.tokens}].insert(shape.heads);
+  }
+  ASSERT_EQ(heads.size(), 4u);
+  for (const std::int64_t width : {768, 1536}) {
+    for (const std::int64_t tokens : {16, 128}) {
+      EXPECT_EQ((heads[{width, tokens}]),
+                (std::set<std::int64_t>{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96}));
+    }
+  }
+  EXPECT_TRUE(plan.notes.empty());
+  axes.heads = "1,12,48,96";
+  EXPECT_EQ(shape_ids(axes).size(), 16u) << "both widths, with 16 and 128 tokens";
+}
+
+TEST(Cells, HeadsOfAPresetThatDoNotDivideAreNoted) {
+  Axes axes = small();
+  axes.preset = "split";
+  axes.tokens = "16";
+  axes.d_model = "100,768";
+  const Plan plan = expand(axes, {});
+  EXPECT_EQ(plan.groups.size(), 3u + 11u);
+  ASSERT_EQ(plan.notes.size(), 1u);
+  EXPECT_NE(plan.notes[0].find("8, 12, 16, 24, 32, 48, 64, 96 heads"), std::string::npos)
+      << plan.notes[0];
+  EXPECT_NE(plan.notes[0].find("width 100"), std::string::npos) << plan.notes[0];
+  axes.heads = "4,7";
+  EXPECT_NE(error_of(axes).find("7"), std::string::npos) << "typed, so it is a mistake";
+  axes.heads.reset();
+  axes.preset = "tokens";
+  axes.d_model = "100";
+  EXPECT_NE(error_of(axes).find("nothing is left"), std::string::npos) << error_of(axes);
 }
 
 TEST(Cells, NoTokensIsAllowed) {
@@ -256,4 +300,4 @@ TEST(Cells, NoTokensIsAllowed) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::cells_test

@@ -9,7 +9,7 @@
 #include "headroom/unit.hpp"
 #include "plan/expand.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::declined_test {
 namespace {
 
 // What each test asks for more.
@@ -98,4 +98,4 @@ TEST(QuickPreset, HasWhatAUnitDoesAsExactly) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::declined_test

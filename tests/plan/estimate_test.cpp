@@ -8,7 +8,7 @@
 #include "plan/budget.hpp"
 #include "plan/expand.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::estimate_test {
 namespace {
 
 Plan plan_for(const char* model, const char* tokens) {
@@ -105,6 +105,49 @@ TEST(Estimate, CountsWhatStandsBesideEachSampleAndTheSecondTiming) {
               1e-9)
       << "before each process's check, each pass whose phases are taken and each sample";
   EXPECT_DOUBLE_EQ(plain.sample_seconds(1e-3), plain.min_time);
+  EXPECT_DOUBLE_EQ(plain.sample_seconds(0.02), 0.04) << "as many passes as fill the least time";
+}
+
+// A backend whose rates are known: 10 ms a pass, 0.1 s to pack, 40 ms to fill the cache.
+TEST(Estimate, OfKnownRatesIsTheSumOfWhatIsRun) {
+  Group group = plan_for("gpt2", "1").groups.at(0);
+  Case& shape = group.shape;
+  shape.d_in = shape.d_out = shape.d_proj = 2048;
+  shape.past = 128;
+  group.cells.resize(1);
+  const Cell& cell = group.cells[0];
+  Estimator estimator;
+  estimator.observe(shape, cell, 0.01);
+  estimator.observe_fill(shape, cell, 0.04);
+  estimator.observe_setup(shape, cell, 0.1);
+  TimingPlan plan;
+  plan.beside = 0.02;
+  plan.min_time = 0.035;  // four passes
+  plan.processes = kMinProcesses;
+  const double launches = plan.processes * (0.1 + 0.04 + 0.01);
+  const double samples = plan.repetitions * (4 * 0.01 + plan.beside);
+  const double of_cell = launches + kPhaseRuns * 0.01 + samples;
+  EXPECT_NEAR(estimator.cell_seconds(shape, cell, plan), of_cell, 1e-9);
+  const double shared = estimator.group_seconds(group, plan);
+  EXPECT_GT(shared, samples) << "the twin is timed like a cell, and there is more";
+  Plan whole;
+  whole.groups = {group, group};
+  EXPECT_NEAR(plan_seconds(whole, plan, estimator), 2 * (of_cell + shared), 1e-9);
+  TimingPlan once_more = plan;
+  ++once_more.processes;
+  EXPECT_NEAR(estimator.group_seconds(group, once_more) - shared, 0.06, 1e-9);
+}
+
+TEST(Estimate, RivalsOnAsManyThreadsShareAReading) {
+  Plan plan;
+  plan.groups.resize(1);
+  std::vector<Cell>& cells = plan.groups[0].cells;
+  cells.resize(4);
+  EXPECT_DOUBLE_EQ(control_seconds(plan), kReadingSeconds) << "the next sample's first";
+  cells[0].threads = cells[1].threads = 2;
+  EXPECT_DOUBLE_EQ(control_seconds(plan), 1.5 * kReadingSeconds) << "of every other sample";
+  cells[0].skip_reason = cells[1].skip_reason = "not run";
+  EXPECT_DOUBLE_EQ(control_seconds(plan), kReadingSeconds);
 }
 
 TEST(Samples, SlowPassesGetFewerButNeverTooFew) {
@@ -172,4 +215,4 @@ TEST(Budget, TakesRepetitionsFirstAndThenTheDearestCells) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::estimate_test

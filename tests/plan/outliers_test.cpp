@@ -9,7 +9,7 @@
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::outliers_test {
 namespace {
 
 using Channels = std::vector<std::int64_t>;
@@ -112,4 +112,4 @@ TEST(Outliers, OfWhichNoneCanBeAreAnError) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::outliers_test

@@ -5,7 +5,7 @@
 #include "plan/cell.hpp"
 #include "plan/estimate.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::packed_weights_test {
 namespace {
 
 TEST(PackedWeights, TakeWhatTheirFormsTakeTogether) {
@@ -31,4 +31,4 @@ TEST(PackedWeights, TakeWhatTheirFormsTakeTogether) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::packed_weights_test

@@ -9,7 +9,7 @@
 #include "plan/cell.hpp"
 #include "plan/expand.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::precision_test {
 namespace {
 
 Axes small() {
@@ -208,4 +208,4 @@ TEST(PrecisionAxis, AutoThatFindsNoBackendSaysSo) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::precision_test

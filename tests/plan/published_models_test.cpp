@@ -14,9 +14,10 @@
 #include <string>
 
 #include "plan/shapes/config_shape.hpp"
+#include "support/refusals.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::published_models_test {
 namespace {
 
 using nlohmann::json;
@@ -54,7 +55,7 @@ TEST_F(PublishedModels, HaveThePresetsThatAreNamedAfterThem) {
     EXPECT_TRUE(models.insert(name).second);
     write(name + ".json", entry.at("config").dump());
     ShapeSeed file =
-        config_shape(path_ / (name + ".json"), std::to_string(entry.at("layer").get<int>()));
+        config_shape(path_ / (name + ".json"), std::to_string(entry.at("layer").get<int>()), {});
     ShapeSeed preset = model_shape(name);
     EXPECT_EQ(Sizes(preset), Sizes(file));
     EXPECT_NEAR(scale_of(preset), scale_of(file), 1e-15);
@@ -64,5 +65,29 @@ TEST_F(PublishedModels, HaveThePresetsThatAreNamedAfterThem) {
   EXPECT_GE(models.size(), 52U);
 }
 
+class ConfigShapes : public test::TemporaryFolder {};
+
+// Layers of an encoder and of a decoder have the same numbers.
+TEST_F(ConfigShapes, AStackIsChosenByName) {
+  write("t5.json", R"({"model_type": "t5", "d_model": 64, "d_kv": 16, "num_heads": 4})");
+  write("bart.json", R"({"model_type": "bart", "d_model": 64, "encoder_attention_heads": 4,
+      "decoder_attention_heads": 8})");
+  EXPECT_FALSE(config_shape(path_ / "t5.json", "encoder.1", {}).rules.causal);
+  EXPECT_TRUE(config_shape(path_ / "t5.json", "decoder.1", {}).rules.causal);
+  EXPECT_EQ(config_shape(path_ / "t5.json", "decoder.1", {}).rules.scale, 1);
+  EXPECT_EQ(config_shape(path_ / "bart.json", "encoder.0", {}).heads, 4);
+  EXPECT_EQ(config_shape(path_ / "bart.json", "decoder.0", {}).heads, 8);
+  test::expect_refused<InvalidArgument>("give encoder.N or decoder.N",
+                                        [&] { config_shape(path_ / "t5.json", "1", {}); });
+}
+
+TEST_F(ConfigShapes, AnUnknownFamilyIsReadAsTheOneThatIsNamed) {
+  write("new.json", R"({"model_type": "new", "hidden_size": 64, "num_attention_heads": 4})");
+  test::expect_refused<Unsupported>("'new' is not a family that headroom knows",
+                                    [&] { config_shape(path_ / "new.json", {}, {}); });
+  EXPECT_TRUE(config_shape(path_ / "new.json", {}, "llama").rules.causal);
+  EXPECT_FALSE(config_shape(path_ / "new.json", {}, "bert").rules.causal);
+}
+
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::published_models_test

@@ -11,7 +11,7 @@
 #include "plan/expand.hpp"
 #include "processor/cores.hpp"
 
-namespace headroom::plan {
+namespace headroom::plan::ranks_test {
 namespace {
 
 Axes on_ranks(const char* ranks) {
@@ -150,4 +150,4 @@ TEST(Ranks, HaveACorrectionOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace headroom::plan
+}  // namespace headroom::plan::ranks_test

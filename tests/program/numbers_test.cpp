@@ -6,7 +6,7 @@
 
 #include "headroom/error.hpp"
 
-namespace headroom {
+namespace headroom::numbers_test {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -113,4 +113,4 @@ TEST(Numbers, FormatsForPeople) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::numbers_test

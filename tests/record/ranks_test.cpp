@@ -9,7 +9,7 @@
 #include "support/sample_results.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::record {
+namespace headroom::record::ranks_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -90,4 +90,4 @@ TEST(LinkOfAFolder, IsGivenBackIfItIsOne) {
 }
 
 }  // namespace
-}  // namespace headroom::record
+}  // namespace headroom::record::ranks_test

@@ -13,7 +13,7 @@
 #include "support/sample_results.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::record {
+namespace headroom::record::results_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,6 +85,15 @@ TEST(ResultReader, GivesBackWhichProcessTookEachSample) {
   expect_same_line(result);
   EXPECT_EQ(from_json(to_json(result)).time.processes, result.time.processes);
   EXPECT_EQ(from_json(to_json(result)).again->processes, result.again->processes);
+}
+
+TEST(ResultReader, HeadsPackedTogether_RoundTrip) {
+  CellResult result = with_time(sample_result("naive"), kSamples);
+  EXPECT_FALSE(to_json(result)["provenance"].contains("heads"));
+  EXPECT_FALSE(from_json(to_json(result)).costs->packs_heads_together);
+  result.costs->packs_heads_together = true;
+  EXPECT_EQ(to_json(result)["provenance"]["heads"], "packed together");
+  EXPECT_TRUE(from_json(to_json(result)).costs->packs_heads_together);
 }
 
 TEST(ResultReader, GivesBackTheControlWithOrWithoutItsClock) {
@@ -250,6 +259,7 @@ TEST(ResultReader, BelievesNoValue) {
       {"phases_s.attend", [](auto& line) { line["phases_s"].erase("attend"); }},
       {"packed_bytes", [](auto& line) { line["packed_bytes"] = -4; }},
       {"provenance.project", [](auto& line) { line["provenance"]["project"] = 1; }},
+      {"provenance.heads", [](auto& line) { line["provenance"]["heads"] = "apart"; }},
       {"error", [](auto& line) { line.erase("error"); }},
       {"error.nrmse", [](auto& line) { line["error"]["nrmse"] = nullptr; }},
       {"checked_rows.checked", [](auto& line) { line["checked_rows"]["checked"] = 5; }},
@@ -391,4 +401,4 @@ TEST_F(ResultsFolders, WithoutAFinishedCellServeOnlyASweepThatGoesOn) {
 }
 
 }  // namespace
-}  // namespace headroom::record
+}  // namespace headroom::record::results_folder_test

@@ -12,7 +12,7 @@
 #include "record/result.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::record {
+namespace headroom::record::shape_fields_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -182,4 +182,4 @@ TEST(ShapeFields, AreCheckedBeforeTheyAreUsed) {
 }
 
 }  // namespace
-}  // namespace headroom::record
+}  // namespace headroom::record::shape_fields_test

@@ -10,7 +10,7 @@
 #include "record/result.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::record {
+namespace headroom::record::usage_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -155,4 +155,4 @@ TEST(IdlePower, IsAPeakThatOldFoldersLack) {
 }
 
 }  // namespace
-}  // namespace headroom::record
+}  // namespace headroom::record::usage_test

@@ -12,7 +12,7 @@
 #include "reference/intermediates.hpp"
 #include "reference/oracle.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::attention_shift_test {
 namespace {
 
 using Rows = std::vector<std::vector<float>>;
@@ -155,4 +155,4 @@ TEST(KeptWeights, OfManySmallHeadsAreThoseOfSomeRows) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::attention_shift_test

@@ -11,7 +11,7 @@
 #include "reference/oracle.hpp"
 #include "support/definition.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::bound_test {
 namespace {
 
 using test::Definition;
@@ -165,4 +165,4 @@ TEST(ElementBound, LeavesRoomForWeightsThatBecomeZero) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::bound_test

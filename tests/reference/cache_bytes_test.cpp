@@ -11,7 +11,7 @@
 #include "headroom/initialise.hpp"
 #include "reference/oracle.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::cache_bytes_test {
 namespace {
 
 constexpr std::int64_t kBlock = 64;
@@ -103,4 +103,4 @@ TEST(OracleOfCacheBytes, OfALayerAllowsMovesBetweenSteps) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::cache_bytes_test

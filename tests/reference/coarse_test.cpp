@@ -13,7 +13,7 @@
 #include "support/layer_cases.hpp"
 #include "support/planted.hpp"
 
-namespace headroom::test {
+namespace headroom::test::coarse_test {
 namespace {
 
 using reference::Comparison;
@@ -166,4 +166,4 @@ TEST(CoarseBound, TheOtherOrderIsNoNarrower) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::coarse_test

@@ -12,7 +12,7 @@
 #include "headroom/error.hpp"
 #include "headroom/initialise.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::comparator_test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -217,4 +217,4 @@ TEST(Comparator, PassesAnEmptyResult) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::comparator_test

@@ -10,7 +10,7 @@
 #include "headroom/initialise.hpp"
 #include "reference/oracle.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::given_heads_test {
 namespace {
 
 struct Heads {
@@ -129,4 +129,4 @@ TEST(GivenHeads, OfOtherSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::given_heads_test

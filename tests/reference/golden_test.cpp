@@ -6,7 +6,7 @@
 #include "reference/comparator.hpp"
 #include "reference/oracle.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::golden_test {
 namespace {
 
 class Golden : public testing::TestWithParam<test::GoldenLayer> {};
@@ -28,4 +28,4 @@ INSTANTIATE_TEST_SUITE_P(Textbook, Golden, testing::ValuesIn(test::golden_layers
 TEST(GoldenLayers, NoExampleIsForgotten) { EXPECT_EQ(test::golden_layers().size(), 12U + 3U); }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::golden_test

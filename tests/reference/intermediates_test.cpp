@@ -11,7 +11,7 @@
 #include "reference/oracle.hpp"
 #include "support/golden.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::intermediates_test {
 namespace {
 
 void expect_near(const std::vector<double>& found, const Matrix& expected, const char* what) {
@@ -118,4 +118,4 @@ TEST(Intermediates, OfACallWithAPastAreRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::intermediates_test

@@ -15,7 +15,7 @@
 #include "support/definition.hpp"
 #include "support/layer_data.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::oracle_call_test {
 namespace {
 
 using test::gaussian_layer;
@@ -173,4 +173,4 @@ TEST(AffordableRowsOfACall, AreMoreBehindAWindow) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::oracle_call_test

@@ -11,7 +11,7 @@
 #include "support/definition.hpp"
 #include "support/layer_data.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::oracle_positions_test {
 namespace {
 
 using test::gaussian_layer;
@@ -110,4 +110,4 @@ TEST(OraclePositions, SectionsAreThoseOfTheModels) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::oracle_positions_test

@@ -14,7 +14,7 @@
 #include "support/definition.hpp"
 #include "support/layer_data.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::oracle_test {
 namespace {
 
 using test::gaussian_layer;
@@ -246,4 +246,4 @@ TEST(AffordableRows, NeverExceedTheShape) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::oracle_test

@@ -12,7 +12,7 @@
 #include "reference/oracle.hpp"
 #include "support/planted.hpp"
 
-namespace headroom::reference {
+namespace headroom::reference::torch_calls_test {
 namespace {
 
 using test::oracle;
@@ -78,4 +78,4 @@ TEST(TorchCallsFile, HasEveryOption) {
 }
 
 }  // namespace
-}  // namespace headroom::reference
+}  // namespace headroom::reference::torch_calls_test

@@ -13,7 +13,7 @@
 #include "show/results_table.hpp"
 #include "support/told.hpp"
 
-namespace headroom {
+namespace headroom::answers_test {
 namespace {
 
 using record::CellResult;
@@ -70,4 +70,4 @@ TEST(ReportAnswers, WhatHasNoTimeForOneReasonIsSaidOnce) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::answers_test

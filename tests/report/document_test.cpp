@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "page/template.hpp"
@@ -14,8 +16,9 @@
 #include "report/words/facts.hpp"
 #include "support/report_documents.hpp"
 #include "support/sample_results.hpp"
+#include "support/told.hpp"
 
-namespace headroom {
+namespace headroom::document_test {
 namespace {
 
 using test::markdown_of;
@@ -317,5 +320,32 @@ TEST(ReportFacts, StrangeEnvironmentsAreNoCrash) {
   }
 }
 
+TEST(ReportPage, StartsAtTheShapeOfTheHeadline) {
+  std::vector<record::CellResult> cells;
+  for (const auto& [heads, tokens, backend] :
+       {std::tuple(96, 1, "tbb"), std::tuple(2, 8, "tbb"), std::tuple(2, 8, "xsimd"),
+        std::tuple(12, 8, "tbb")}) {
+    cells.push_back(test::cell(backend, test::kSplit, heads, test::around(1), 1, tokens));
+  }
+  const record::ResultsFolder folder = test::sample_folder("results", std::move(cells));
+  const report::Findings findings = report::find_out(folder);
+  const report::Conclusion conclusion = report::conclude(findings);
+  // Prefill comes before decode, and most rivals are here.
+  EXPECT_EQ(conclusion.focus, "B1_T8_D8_H2") << report::plain_text(conclusion.headline);
+  EXPECT_EQ(nlohmann::ordered_json::parse(report::page_data(findings, conclusion.focus))["focus"],
+            conclusion.focus);
+}
+
+TEST(ReportMarkdown, NamesWhatIsNotDrawn) {
+  const record::ResultsFolder folder = one_cell();
+  const report::Findings findings = report::find_out(folder);
+  const report::Conclusion conclusion = report::conclude(findings);
+  const report::Pictures none{{}, "", {{"Time by heads", "add --heads <1,2>"}}};
+  EXPECT_NE(report::markdown_report(findings, conclusion, none)
+                .find("### Not drawn\n\n- Time by heads: add --heads &lt;1,2&gt;.\n"),
+            std::string::npos);
+  EXPECT_EQ(report::markdown_report(findings, conclusion, {}).find("Not drawn"), std::string::npos);
+}
+
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::document_test

@@ -25,7 +25,7 @@
 #include "support/sample_peers.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom {
+namespace headroom::hostile_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -245,4 +245,4 @@ TEST_F(Hostile, NoCellOfATableIsAFormula) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::hostile_test

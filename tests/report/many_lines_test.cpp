@@ -12,7 +12,7 @@
 #include "support/many_page.hpp"
 #include "support/told.hpp"
 
-namespace headroom::report {
+namespace headroom::report::many_lines_test {
 namespace {
 
 using record::CellResult;
@@ -161,4 +161,4 @@ TEST_F(ManyLines, AMachineLooksAlikeInAllPictures) {
 }
 
 }  // namespace
-}  // namespace headroom::report
+}  // namespace headroom::report::many_lines_test

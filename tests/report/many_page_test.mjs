@@ -36,7 +36,7 @@ const asOf = (from, to, { processor, revision, month = 1, slower = () => 1, cach
   writeFileSync(join(to, "environment.json"), JSON.stringify(environment));
   const lines = linesOf(from).filter(share).map((line) => {
     if (!line.time_s) return line;
-    const factor = slower(line.backend);
+    const factor = slower(line.backend, line);
     const time = line.time_s;
     return { ...line, cache, gflops: line.gflops / factor, again: undefined, control: undefined,
       time_s: { ...time, median: time.median * factor, min: time.min * factor,
@@ -48,13 +48,21 @@ const asOf = (from, to, { processor, revision, month = 1, slower = () => 1, cach
 
 const hostile = "<img src=x onerror=\"window.broken=1\"></script><script>window.broken=1</script>";
 
+// From 1 to 96 heads of width 768, with every verdict: the sample's wrapper takes 1 / 0.7 of split's time.
+const wideShapes = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96].map((heads) => ({ heads, tokens: 16, head_dim: 768 / heads }));
+const wideFactors = { naive: { 12: 0.9, 48: 0.7, 96: 0.5 }, xsimd: { 12: 1.03, 48: 1.15, 96: 2.2 } };
+const wrapperOf = (backend, { formulation, shape }) => (formulation !== "wrapper" ? 1
+  : 0.7 * ((wideFactors[backend] ?? { 48: 1.4, 64: 12.5, 96: 3.5 })[shape.heads] ?? 1));
+
 const makeReport = () => {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const from = writeSampleResults(join(folder, "sample"));
   const made = (name, what) => asOf(from, join(folder, name), what);
   const heads = (line) => line.shape.tokens >= 16;
-  run("report",
+  const wide = asOf(writeSampleResults(join(folder, "sample-of-one-width"), wideShapes), join(folder, "wide"),
+    { processor: "Delta", revision: "aaaaaaaaaaaa", slower: wrapperOf });
+  run("report", wide,
     made("one", { processor: "Alpha processor of a long name with 2 cores", revision: "aaaaaaaaaaaa" }),
     made("two", { processor: "Beta", revision: "aaaaaaaaaaaa", slower: (backend) => (backend === "tbb" ? 2.4 : 1.3) }),
     made("before", { processor: "Gamma", revision: "bbbbbbbbbbbb", month: 1, slower: () => 2.2 }),
@@ -103,10 +111,12 @@ const checkTables = async (browser, where) => {
     .filter((box) => box.scrollWidth > box.clientWidth)
     .map((box) => box.getAttribute("aria-label") + " by " + (box.scrollWidth - box.clientWidth))`);
   check(found.length === 0, where + ": cut off: " + found.slice(0, 5).join("; "));
+  check(await browser.evaluate("[...document.querySelectorAll('.factors tr')].every((row) => getComputedStyle(row).display === 'table-row')"),
+    where + ": a grid is not one");
   check(await browser.evaluate("document.querySelectorAll('.table-box').length") > 10, where + ": too few tables");
 };
 
-const sections = ["verdict", "machines", "winners", "pictures", "matrix", "versions", "precisions", "caches", "unverified",
+const sections = ["verdict", "founding-question", "answer", "machines", "winners", "pictures", "matrix", "versions", "precisions", "caches", "unverified",
   "cells", "method"];
 const figures = ["time-by-heads", "share-by-heads", "precisions", "caches"];
 
@@ -115,6 +125,14 @@ const checkParts = async (browser) => {
   for (const id of figures) {
     const marks = await browser.evaluate(`document.querySelectorAll("figure#${id} svg .mark").length`);
     check(marks >= 3, "the picture " + id + " has " + marks + " marks");
+  }
+  for (const verdict of ["won-1", "won-2", "won-3", "lost-1", "lost-2", "level", "unclear"]) {
+    check(await browser.evaluate(`document.querySelector("#founding-question .factors .${verdict}") !== null`), "no field is " + verdict);
+  }
+  const command = await browser.evaluate("document.querySelector('#founding-question > p:last-child code').textContent");
+  const planned = run("sweep", "--dry-run", ...command.split(" ").slice(1));
+  for (const cell of ["wrapper/naive/f32/t1/B1_T16_D768_H1 ", "split/tbb/f32/", "/B1_T128_D1536_H96 "]) {
+    check(planned.includes(cell), "'" + command + "' does not measure " + cell);
   }
   check(await browser.evaluate("document.querySelectorAll('script, link[href^=http], img').length") === 0, "something to load");
   check(await browser.evaluate("window.broken === undefined"), "markup in a name was run");

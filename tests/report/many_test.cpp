@@ -20,7 +20,7 @@
 #include "support/many_page.hpp"
 #include "support/told.hpp"
 
-namespace headroom::report {
+namespace headroom::report::many_test {
 namespace {
 
 using test::around;
@@ -227,4 +227,4 @@ TEST(TextTable, ColumnsStandBelowEachOther) {
 }
 
 }  // namespace
-}  // namespace headroom::report
+}  // namespace headroom::report::many_test

@@ -96,7 +96,26 @@ const open = async (browser, path, width) => {
 const drawings = (browser) => browser.evaluate(
   "Object.fromEntries([...document.querySelectorAll('.chart')].map((c) => [c.id, c.hidden ? '' : c.innerHTML]))");
 
+// What is folded is drawn once it is opened.
+const openFolds = (browser) => browser.evaluate(`document.querySelectorAll(".folded").forEach((fold) => {
+  fold.open = true; fold.dispatchEvent(new Event("toggle")); })`);
+
+const checkFolds = async (browser, results) => {
+  const state = () => browser.evaluate(`[...document.querySelectorAll("figure:has(> .folded)")].map((figure) =>
+    figure.id + " " + (figure.querySelector(".folded").open ? "open" : "closed") + " " +
+    (figure.querySelector(".chart svg path") ? "drawn" : "empty"))`);
+  const ids = ["error-against-limit", "samples", "drift"];
+  check((await state()).join() === ids.map((id) => id + " closed empty").join(), "before: " + await state());
+  await openFolds(browser);
+  check((await state()).join() === ids.map((id) => id + " open drawn").join(), "opened: " + await state());
+  const report = readFileSync(join(results, "report.md"), "utf8");
+  for (const id of ids) {
+    check(!report.includes("pictures/" + id) && !existsSync(join(results, "pictures", id + ".svg")), id + " is a picture of report.md");
+  }
+};
+
 const checkCharts = async (browser) => {
+  await openFolds(browser);
   const charts = await browser.evaluate(`[...document.querySelectorAll(".chart")].map((chart) => ({
     id: chart.id, hidden: chart.hidden, width: chart.clientWidth, height: chart.clientHeight,
     marks: chart.querySelectorAll("svg path").length, label: chart.getAttribute("aria-label") }))`);
@@ -105,13 +124,14 @@ const checkCharts = async (browser) => {
     check(!chart.hidden && chart.width > 200 && chart.height > 100 && chart.marks > 5,
       "not drawn: " + JSON.stringify(chart));
   }
-  const tables = await browser.evaluate(`[...document.querySelectorAll("figure details")].map((d) => {
+  const tables = await browser.evaluate(`[...document.querySelectorAll("figure .table")].map((d) => {
     d.open = true; d.dispatchEvent(new Event("toggle"));
     const rows = d.querySelectorAll("tbody tr").length; d.open = false; return rows; })`);
   check(tables.length === 10 && tables.every((rows) => rows > 0), "rows of the tables: " + tables);
 };
 
 const checkControls = async (browser) => {
+  await openFolds(browser);
   const use = async (what, action) => {
     const before = await drawings(browser);
     await browser.evaluate(action);
@@ -120,7 +140,7 @@ const checkControls = async (browser) => {
   };
   const next = (id) => `(() => { const list = document.getElementById("choose-${id}");
     list.selectedIndex = (list.selectedIndex + 1) % list.length; list.dispatchEvent(new Event("change")); })()`;
-  for (const id of ["threads", "tokens", "heads", "versus", "cell"]) await use(id, next(id));
+  for (const id of ["threads", "tokens", "heads", "cell"]) await use(id, next(id));
   // The next entry is a shape of one precision with one cell, which leaves nothing to choose; back again.
   await use("shape", next("shape"));
   await use("shape", `(() => { const list = document.getElementById("choose-shape");
@@ -152,6 +172,7 @@ const checkHover = async (browser) => {
 };
 
 const checkKeyboard = async (browser) => {
+  await openFolds(browser);
   await browser.evaluate("document.activeElement.blur(), scrollTo(0, 0)");
   const reached = new Set();
   for (let i = 0; i < 60 && !reached.has("choose-cell"); ++i) {
@@ -189,7 +210,7 @@ const checkPictures = async (browser, results) => {
 // Each roof is named, and so are the shares of both and the threads that had fewer cores.
 const checkRoofs = async (browser) => {
   const texts = await browser.evaluate(`[...document.querySelectorAll("figure")].map((figure) => {
-    const details = figure.querySelector("details");
+    const details = figure.querySelector(".table");
     details.open = true; details.dispatchEvent(new Event("toggle"));
     const text = figure.textContent; details.open = false; return text; })`);
   const figure = (title) => texts.find((text) => text.includes(title)) ?? "";
@@ -301,6 +322,7 @@ const checkLabels = async (browser, where) => {
 // A sheet is narrow, and nobody turns the pages of a legend on it.
 const checkPaper = async (browser) => {
   await browser.resize(720, 900);
+  await openFolds(browser);
   await browser.media([], "print");
   const pages = `[...document.querySelectorAll(".chart svg text")].map((node) => node.textContent)
     .filter((text) => /^\\d+\\/\\d+$/.test(text)).join()`;
@@ -308,6 +330,11 @@ const checkPaper = async (browser) => {
   await browser.evaluate("dispatchEvent(new Event('beforeprint'))");
   check(await browser.evaluate(pages) === "", "a legend has pages on paper: " + await browser.evaluate(pages));
   await checkLabels(browser, "on paper");
+  await browser.evaluate("dispatchEvent(new Event('afterprint'))");
+  await browser.resize(1280, 900);
+  await browser.evaluate("dispatchEvent(new Event('beforeprint'))");
+  const widths = await browser.evaluate(`[...document.querySelectorAll(".chart svg")].map((svg) => svg.clientWidth)`);
+  check(widths.length > 5 && widths.every((width) => width === 660), "charts wider than paper: " + widths);
   await browser.evaluate("dispatchEvent(new Event('afterprint'))");
   await browser.media([]);
 };
@@ -383,6 +410,7 @@ const checkEyes = async (browser, dark) => {
 const checkReport = async (browser, results) => {
   const page = join(results, "index.html");
   await open(browser, page, 1280);
+  await checkFolds(browser, results);
   await checkCharts(browser);
   await checkRoofs(browser);
   await checkWidth(browser, 1280);
@@ -445,7 +473,7 @@ const checkPeers = async (browser, beside) => {
   const after = await drawings(browser);
   check(before["chart-roofline"] !== after["chart-roofline"], "the box of a peer changes no chart");
   check(!await browser.evaluate(note), "the note tells of peers that are not drawn");
-  check(!await browser.evaluate("[...document.querySelector('#choose-versus').options].some((o) => o.value === 'onednn')"),
+  check(!await browser.evaluate("document.querySelector('#chart-split-over-wrapper').textContent.includes('onednn')"),
     "a peer is compared with its own wrapper");
   for (const width of [1280, 768, 400]) {
     await open(browser, page, width);
@@ -465,16 +493,151 @@ const checkEmpty = async (browser, results) => {
   writeFileSync(join(folder, "results.jsonl"), lines.join("\n") + "\n");
   run("report", folder);
   await open(browser, join(folder, "index.html"), 1280);
+  await openFolds(browser);
   const shown = await browser.evaluate(`[...document.querySelectorAll("figure")].filter((f) => f.offsetHeight > 0)
     .map((f) => ({ id: f.id, marks: f.querySelectorAll(".chart svg path").length }))`);
   check(shown.length > 2 && shown.every((figure) => figure.marks > 0), "empty pictures: " + JSON.stringify(shown));
   const words = await browser.evaluate("document.getElementById('not-drawn').textContent");
-  check(words.includes("Speed-up over naive, by number of heads (no cell of this selection has a naive cell"), words);
-  check(words.includes("Speed-up of split weights over the wrapper ("), words);
+  check(words.includes("Speed-up over naive, by number of heads: no cell of this selection has a naive cell"), words);
+  check(words.includes("small matrix per head: no cell of this selection was measured with the wrapper"), words);
   // These read from a cache, but none passes the multiply-adds beside it.
   const text = await browser.evaluate("document.querySelector('main').textContent");
   check(text.includes("part of the data came from a nearer cache") && !text.includes("slowed more than the pass"),
     "reasons of limits that nothing passes");
+};
+
+// One point is no picture: it is named with the axis that would draw it, on the page and in report.md.
+const checkOnePoint = async (browser, results) => {
+  const folder = writeSampleResults(results + "-one", [{ heads: 12, tokens: 16, head_dim: 64 }]);
+  run("report", folder);
+  await open(browser, join(folder, "index.html"), 1280);
+  const named = await browser.evaluate("[...document.querySelectorAll('#not-drawn li')].map((item) => item.textContent)");
+  const report = readFileSync(join(folder, "report.md"), "utf8");
+  for (const [id, words] of [
+    ["split-over-wrapper", "What one wide matrix wins over one small matrix per head: one number of heads was measured " +
+      "for this selection; add --heads 1,12,48,96."],
+    ["speed-up-by-heads", "Speed-up over naive, by number of heads: one number of heads was measured for this selection; " +
+      "add --heads 1,12,96."],
+    ["time-by-tokens", "Time and rate, by number of tokens: one number of tokens was measured for this selection; " +
+      "add --tokens 1,16,128."]]) {
+    check(await browser.evaluate(`document.getElementById("${id}").offsetHeight === 0`), id + " is drawn of one point");
+    check(named.includes(words), "not named: " + words + " among " + named.join(" "));
+    check(report.includes("- " + words) && !report.includes("pictures/" + id), "report.md on " + id);
+    check(!existsSync(join(folder, "pictures", id + ".svg")), id + ".svg is drawn of one point");
+  }
+  check(named.length === 3, "not drawn: " + named.join(" "));
+};
+
+// A layer of one width with 1 to 96 heads, where the wrapper costs more or less, or it cannot be said; one of its shapes has
+// heads as wide as another layer's.
+const makeGrid = (results) => {
+  const folder = writeSampleResults(results + "-grid", [...[1, 12, 48, 96].map((heads) => ({ heads, tokens: 16, head_dim: 768 / heads })),
+    { heads: 12, tokens: 128, head_dim: 64 }, { heads: 24, tokens: 16, head_dim: 64 }]);
+  const cost = { naive: [0.7, 1, 1.19, 1.4], autovec: [1, 1.24, 2.16, 3.04], xsimd: [1, 1, 1.15, 2.2], tbb: [1, 1, 1.16, 2.03],
+    onednn: [1, 1, 1.45, 3.49] };
+  const path = join(folder, "results.jsonl");
+  const lines = readFileSync(path, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  for (const line of lines) {
+    if (!line.time_s) continue;
+    const noisy = line.backend === "onednn" && line.shape.heads < 48;
+    const factor = line.formulation === "wrapper" ? 0.7 * (cost[line.backend][[1, 12, 48, 96].indexOf(line.shape.heads)] || 1) : 1;
+    const time = line.time_s;
+    const samples = time.samples.map((seconds, i) => seconds * factor * (noisy ? 1 + 0.5 * ((i * 5) % 9) : 1));
+    const sorted = [...samples].sort((a, b) => a - b);
+    Object.assign(time, { samples, median: sorted[4], ci95: [sorted[1], sorted[7]], min: sorted[0] });
+    if (line.control) line.control.gflops = samples.map(() => line.threads === 1 ? 100 : 195);
+  }
+  writeFileSync(path, lines.map((line) => JSON.stringify(line) + "\n").join(""));
+  run("report", folder);
+  return folder;
+};
+
+// The first picture: each field has the factor of the program's findings, and the colour of its verdict.
+const gridInPage = async () => {
+  const data = await headroom.unpack("report-data"), theme = headroom.theme(matchMedia("(prefers-color-scheme: dark)").matches);
+  const middle = (node) => { const box = node.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; };
+  const svg = document.querySelector("#chart-split-over-wrapper svg");
+  const texts = [...svg.querySelectorAll("text")].map((node) => ({ node, text: node.textContent, at: middle(node) }));
+  const rows = texts.filter(({ text }) => data.backends.includes(text));
+  const columns = texts.filter(({ text, at }) => /^\d+$/.test(text) && at[1] > Math.max(...rows.map((row) => row.at[1])));
+  const near = (items, at, axis) => items.reduce((best, item) =>
+    Math.abs(item.at[axis] - at[axis]) < Math.abs(best.at[axis] - at[axis]) ? item : best);
+  const luminance = (colour) => {
+    const canvas = document.createElement("canvas").getContext("2d");
+    canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+  };
+  const fields = texts.filter((item) => item.at[0] > Math.max(...rows.map((row) => row.at[0] + 20)) &&
+    item.at[1] < Math.min(...columns.map((column) => column.at[1])) - 5).map(({ node, text, at }) => {
+      const box = [...svg.querySelectorAll("path")].filter((path) => {
+        const b = path.getBoundingClientRect();
+        return path.getAttribute("fill") !== "none" && b.height > 8 && b.height < 50 && b.left < at[0] && b.right > at[0] && b.top < at[1] && b.bottom > at[1];
+      }).at(-1);
+      const fill = box.getAttribute("fill"), ink = node.getAttribute("fill");
+      const [a, b] = [luminance(fill), luminance(ink)].sort((x, y) => y - x);
+      return { backend: near(rows, at, 1).text, heads: Number(near(columns, at, 0).text), text, fill, ink, contrast: (a + 0.05) / (b + 0.05) };
+    });
+  const lines = data.results.trim().split("\n").map((line) => JSON.parse(line));
+  const expected = lines.map((line, i) => ({ line, wrapper: data.findings[i] && data.findings[i].wrapper }))
+    .filter(({ line, wrapper }) => wrapper && line.formulation === "split" && line.shape.tokens === 16 && line.shape.d_out === 768 && line.precision === "f32" &&
+      !line.weights_dtype && (line.threads === 2 || !["tbb", "onednn"].includes(line.backend)))
+    .map(({ line, wrapper }) => ({ backend: line.backend, heads: line.shape.heads, ratio: wrapper[0], verdict: wrapper[3] }));
+  return { fields, expected, rows: rows.map((row) => row.text), columns: columns.map((column) => column.text), focus: data.focus,
+    shape: document.getElementById("choose-shape").value, family: document.getElementById("choose-family").value,
+    families: [...document.getElementById("choose-family").options].map((option) => option.value),
+    unclear: theme.unclear, muted: theme.muted, background: theme.background };
+};
+
+const checkGrid = async (browser, folder) => {
+  const page = join(folder, "index.html");
+  for (const scheme of ["light", "dark"]) {
+    await browser.media([{ name: "prefers-color-scheme", value: scheme }]);
+    await open(browser, page, 1280);
+    const grid = await browser.evaluate(`(${gridInPage})()`);
+    check(grid.family === "width 768" && grid.families.join() === "width 768,heads of 64", "families: " + grid.families);
+    check(grid.rows.join() === "naive,autovec,xsimd,onednn,tbb" && grid.columns.join() === "1,12,48,96", "axes: " + grid.rows + grid.columns);
+    check(grid.shape === grid.focus && grid.focus !== "", "the phases are of " + grid.shape + ", the headline of " + grid.focus);
+    // One cell of the sample was skipped.
+    check(grid.fields.length === grid.expected.length && grid.expected.length >= 19, "fields: " + grid.fields.length + " of " + grid.expected.length);
+    const seen = new Set();
+    for (const { backend, heads, ratio, verdict } of grid.expected) {
+      const field = grid.fields.find((one) => one.backend === backend && one.heads === heads);
+      const where = backend + " at " + heads + ", " + verdict + ": " + JSON.stringify(field);
+      seen.add(verdict);
+      check(field && field.text === ratio.toPrecision(3) + " ×", where + ", not " + ratio);
+      if (!field) continue;
+      check((field.fill === grid.unclear) === (verdict === "not distinguishable"), where);
+      check((field.ink === grid.muted) === (verdict === "not distinguishable"), where);
+      check((field.fill === grid.background) === (verdict === "same"), where);
+      const [red, , blue] = (field.fill.match(/\d+/g) || []).map(Number);
+      if (verdict === "faster") check(blue > red, where);
+      if (verdict === "slower") check(red > blue, where);
+      check(field.contrast >= 4.5, where);
+    }
+    check(seen.size === 4, "verdicts: " + [...seen]);
+  }
+  await browser.media([]);
+  for (const width of [1280, 768, 400]) {
+    await open(browser, page, width);
+    await checkWidth(browser, width);
+    await checkLabels(browser, "grid, " + width + " pixels");
+  }
+  const svg = readFileSync(join(folder, "pictures", "split-over-wrapper.svg"), "utf8");
+  check(svg.includes("autovec") && />3\.0\d ×</.test(svg), "no factors in the picture of report.md");
+  check(/### [^#]*split-over-wrapper\.svg[^#]*### [^#]*speed-up-by-heads\.svg/.test(readFileSync(join(folder, "report.md"), "utf8")),
+    "the order of the pictures of report.md");
+  // Another formulation has rows with its name, and another number of tokens has one number of heads.
+  await browser.evaluate("document.querySelector('#choose-formulations input[value=fused]').click()");
+  check(await browser.evaluate("document.querySelector('#chart-split-over-wrapper').textContent.includes('tbb/fused')"), "no rows of fused");
+  const choose = (id, value) => browser.evaluate(`(() => { const list = document.getElementById("choose-${id}");
+    list.value = "${value}"; list.dispatchEvent(new Event("change")); })()`);
+  await choose("family", "heads of 64");
+  const { columns } = await browser.evaluate(`(${gridInPage})()`);
+  check(columns.join() === "12,24", "the columns of heads of 64: " + columns);
+  await choose("tokens", "128");
+  check(await browser.evaluate("document.getElementById('split-over-wrapper').offsetHeight === 0 && " +
+    "document.getElementById('not-drawn').textContent.includes('one number of heads')"), "one column is drawn");
 };
 
 // Cells that pass a limit say why: those of tbb beside a control that was slowed.
@@ -502,7 +665,7 @@ const checkRanks = async (browser, shared) => {
   await open(browser, page, 1280);
   await checkCharts(browser);
   const texts = await browser.evaluate(`[...document.querySelectorAll("figure")].map((figure) => {
-    const details = figure.querySelector("details");
+    const details = figure.querySelector(".table");
     details.open = true; details.dispatchEvent(new Event("toggle"));
     const text = figure.textContent; details.open = false; return text; })`);
   const figure = (title) => texts.find((text) => text.includes(title)) ?? "";
@@ -537,16 +700,17 @@ const checkSteps = async (browser, results) => {
   run("report", folder);
   for (const width of [1280, 400]) {
     await open(browser, join(folder, "index.html"), width);
+    await openFolds(browser);
     await checkLabels(browser, "steps, " + width + " pixels");
   }
   const texts = (id) => browser.evaluate(
     `[...document.querySelectorAll("#${id} svg text")].map((node) => node.textContent).join("|")`);
-  for (const id of ["chart-time-by-tokens", "chart-split-against-wrapper", "chart-error-against-limit"]) {
+  for (const id of ["chart-time-by-tokens", "chart-error-against-limit"]) {
     const found = await texts(id);
     check(/\|1000\|/.test(found) && found.includes("tokens in the cache"), id + " has no place for each past: " + found);
   }
   const limits = await browser.evaluate(`(() => {
-    const table = document.querySelector("#chart-error-against-limit").closest("figure").querySelector("details");
+    const table = document.querySelector("#error-against-limit .table");
     table.open = true; table.dispatchEvent(new Event("toggle"));
     return table.textContent;
   })()`);
@@ -570,6 +734,8 @@ try {
   await checkHostile(browser, bad);
   await checkPeers(browser, beside);
   await checkEmpty(browser, results);
+  await checkOnePoint(browser, results);
+  await checkGrid(browser, makeGrid(results));
   await checkAbove(browser, results);
   await checkSteps(browser, results);
   await checkRanks(browser, shared);

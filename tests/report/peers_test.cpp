@@ -11,7 +11,7 @@
 #include "support/report_documents.hpp"
 #include "support/sample_peers.hpp"
 
-namespace headroom {
+namespace headroom::peers_test {
 namespace {
 
 using test::markdown_of;
@@ -184,4 +184,4 @@ TEST(ReportPeers, StrangeAndHostileEntriesAreText) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::peers_test

@@ -23,7 +23,7 @@
 #include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom {
+namespace headroom::precision_test {
 namespace {
 
 using record::CellResult;
@@ -322,4 +322,4 @@ TEST(PrecisionExport, CsvHasBoth) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::precision_test

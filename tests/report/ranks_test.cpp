@@ -15,7 +15,7 @@
 #include "report/words/wording.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom {
+namespace headroom::ranks_test {
 namespace {
 
 using record::CellResult;
@@ -130,4 +130,4 @@ TEST(ReportOfRanks, SaysHowTheyWereStarted) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::ranks_test

@@ -8,7 +8,7 @@
 #include "core/text/shown.hpp"
 #include "support/hostile.hpp"
 
-namespace headroom::report {
+namespace headroom::report::trend_page_test {
 namespace {
 
 using trend::MachineTrend;
@@ -115,4 +115,4 @@ TEST(TrendPage, NoTextBreaksOut) {
 }
 
 }  // namespace
-}  // namespace headroom::report
+}  // namespace headroom::report::trend_page_test

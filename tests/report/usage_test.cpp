@@ -11,7 +11,7 @@
 #include "support/report_documents.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom {
+namespace headroom::usage_test {
 namespace {
 
 using test::markdown_of;
@@ -64,4 +64,4 @@ TEST(UsageReport, NamesTheIdlePowerAndWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::usage_test

@@ -12,7 +12,7 @@
 #include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::show {
+namespace headroom::show::export_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -236,4 +236,4 @@ TEST(Export, MarksPeers) {
 }
 
 }  // namespace
-}  // namespace headroom::show
+}  // namespace headroom::show::export_test

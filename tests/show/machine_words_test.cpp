@@ -8,7 +8,7 @@
 
 #include "record/environment.hpp"
 
-namespace headroom::show {
+namespace headroom::show::machine_words_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -66,9 +66,18 @@ TEST(MachineWords, TilesAreAUnitAndNoLevel) {
 TEST(MachineWords, AUnitThatIsMissingSaysWhy) {
   UnitFacts facts{true, {true, true, 0x600e7, 1, EPERM}};
   ordered_json here = described({Isa::avx512, Unit::avx512_bf16}, facts);
-  EXPECT_EQ(unit_words(here),
-            "avx512_bf16 (available: emulated, none, avx512_bf16); no amx: the kernel does not let "
-            "this process use tiles (AMX): Operation not permitted");
+  const std::string words = unit_words(here);
+  // A build for one processor alone may lack the unit that another has.
+  if (why_no_unit(Unit::avx512_bf16, Isa::avx512, facts).empty()) {
+    EXPECT_EQ(words.find("avx512_bf16 (available: emulated, none, avx512_bf16); no amx"), 0u)
+        << words;
+  } else {
+    EXPECT_NE(words.find("no avx512_bf16: this build"), std::string::npos) << words;
+  }
+  EXPECT_NE(words.find("; no amx: the kernel does not let this process use tiles (AMX): Operation "
+                       "not permitted"),
+            std::string::npos)
+      << words;
   facts.tiles.palettes = 0;
   here = described({Isa::avx512, Unit::avx512_bf16}, facts);
   EXPECT_NE(unit_words(here).find("no amx: the hypervisor hides"), std::string::npos);
@@ -140,4 +149,4 @@ TEST(Peaks, OfAnOldOrStrangeRecordLackWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace headroom::show
+}  // namespace headroom::show::machine_words_test

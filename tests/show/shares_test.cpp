@@ -6,7 +6,7 @@
 #include "show/results_table.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::show {
+namespace headroom::show::shares_test {
 namespace {
 
 record::CellResult with_peak(double share, Precision precision = Precision::f32) {
@@ -73,4 +73,4 @@ TEST(Shares, OfTilesAndOfReadingAreMarkedToo) {
 }
 
 }  // namespace
-}  // namespace headroom::show
+}  // namespace headroom::show::shares_test

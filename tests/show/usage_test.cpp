@@ -11,7 +11,7 @@
 #include "show/usage_columns.hpp"
 #include "support/sample_results.hpp"
 
-namespace headroom::show {
+namespace headroom::show::usage_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -122,4 +122,4 @@ TEST(UsageCautions, NameCellsThatWereThrottled) {
 }
 
 }  // namespace
-}  // namespace headroom::show
+}  // namespace headroom::show::usage_test

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -16,7 +17,7 @@
 #include "processor/unit_facts.hpp"
 #include "simd/project.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::byte_products_test {
 namespace {
 
 struct Kernels {
@@ -130,6 +131,17 @@ bool same_bits(const Matrix& a, const Matrix& b) {
          std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
 }
 
+/// The root of the sum of squares, over that of the expected values.
+double distance(const Matrix& y, const Matrix& expected) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < y.values.size(); ++i) {
+    const double right = expected.values[i];
+    difference += (y.values[i] - right) * (y.values[i] - right);
+    norm += right * right;
+  }
+  return std::sqrt(difference / norm);
+}
+
 class ByteProducts : public testing::TestWithParam<Kernels> {};
 
 // Depths that end within a group; columns that end within a vector, and fill the widest tile; rows
@@ -177,6 +189,24 @@ TEST_P(ByteProducts, OfExtremeNumbers) {
   }
 }
 
+// 127 over the largest size is rounded upwards, too: the product of both may be a little more than
+// 127, and must not become 128.
+TEST_P(ByteProducts, StayBytesHoweverTheCallerRounds) {
+  const Matrix w = drawn(128, 40, 1);
+  const Matrix bias(1, 40);
+  const Matrix x = drawn(30, 128, 2);
+  for (const Storage storage : {Storage::q8, Storage::q4}) {
+    Products products(GetParam(), storage, w, bias, x.rows);
+    const Matrix expected = products.run(x);
+    for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+      std::fesetround(mode);
+      const Matrix y = products.run(x);
+      std::fesetround(FE_TONEAREST);
+      EXPECT_LT(distance(y, expected), 0.02) << to_string(storage) << ", mode " << mode;
+    }
+  }
+}
+
 TEST_P(ByteProducts, OfWhatIsNotFiniteAreNanInItsRowAlone) {
   const Matrix w = drawn(64, 20, 1);
   const Matrix bias(1, 20);
@@ -198,4 +228,4 @@ INSTANTIATE_TEST_SUITE_P(Levels, ByteProducts, testing::ValuesIn(all_kernels()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::byte_products_test

@@ -5,11 +5,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "headroom/error.hpp"
 #include "simd/kernel_table.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::exp2_test {
 namespace {
 
 class Exp2 : public testing::TestWithParam<Isa> {
@@ -73,6 +75,23 @@ TEST_P(Exp2, PassesEveryNanOn) {
   for (const float y : apply(x)) EXPECT_TRUE(std::isnan(y)) << y;
 }
 
+// A core of another build may list more levels than there are kernels.
+TEST(KernelTable, OfALevelThatIsNotBuiltIsRefusedByName) {
+#if defined(__aarch64__)
+  constexpr Isa kForeign = Isa::avx2;
+#else
+  constexpr Isa kForeign = Isa::neon;
+#endif
+  try {
+    kernel_table(kForeign);
+    FAIL() << "it was found";
+  } catch (const Unavailable& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find(to_string(kForeign)), std::string::npos) << text;
+    EXPECT_NE(text.find(to_string(available_isas().back())), std::string::npos) << text;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, Exp2, testing::ValuesIn(available_isas()), [](const auto& level) {
   std::string name(to_string(level.param));
   std::erase(name, '.');
@@ -80,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(Levels, Exp2, testing::ValuesIn(available_isas()), [](c
 });
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::exp2_test

@@ -13,7 +13,7 @@
 #include "processor/unit_facts.hpp"
 #include "simd/tiles/tile_kernels.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::fp16_emulator_test {
 namespace {
 
 struct Tiles {
@@ -252,4 +252,4 @@ TEST(Fp16EmulatorHardware, HasTheSameBits) {
 #endif
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::fp16_emulator_test

@@ -18,7 +18,7 @@
 #include "simd/tiles/tile_products.hpp"
 #include "simd/tiles/tile_scratch.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::fp16_parts_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -357,4 +357,4 @@ INSTANTIATE_TEST_SUITE_P(Levels, Fp16Parts, testing::ValuesIn(levels()), [](cons
 });
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::fp16_parts_test

@@ -10,7 +10,7 @@
 
 #include "headroom/weights.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::packed_matrix_test {
 namespace {
 
 /// A thread for each task, the last task first.
@@ -77,4 +77,4 @@ TEST(PackedMatrix, RoundsToHalfTheMemory) {
 }
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::packed_matrix_test

@@ -15,7 +15,7 @@
 #include "headroom/headroom.hpp"
 #include "simd/round_task.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::round_cache_test {
 namespace {
 
 constexpr std::int8_t kUntouched = 77;
@@ -191,4 +191,4 @@ INSTANTIATE_TEST_SUITE_P(Levels, RoundCache, testing::ValuesIn(available_isas())
                          });
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::round_cache_test

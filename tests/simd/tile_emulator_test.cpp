@@ -13,7 +13,7 @@
 #include "processor/unit_facts.hpp"
 #include "simd/tiles/tile_kernels.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::tile_emulator_test {
 namespace {
 
 struct Tiles {
@@ -211,4 +211,4 @@ TEST(TileEmulatorHardware, HasTheSameBits) {
 #endif
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::tile_emulator_test

@@ -11,7 +11,7 @@
 #include "core/executor.hpp"
 #include "headroom/initialise.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::tile_products_test {
 namespace {
 
 // More than a task of rows, and more columns than a task of a product in one stage.
@@ -117,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(Precisions, TileProductsCut,
                          [](const auto& of) { return std::string(to_string(of.param)); });
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::tile_products_test

@@ -14,7 +14,7 @@
 #include "simd/attend.hpp"
 #include "support/layer_cases.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::tile_rows_test {
 namespace {
 
 struct Kind {
@@ -146,4 +146,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, TileRows, testing::ValuesIn(kinds()), [](const a
 });
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::tile_rows_test

@@ -16,7 +16,7 @@
 #include "simd/project.hpp"
 #include "simd/tiles/tile_products.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::tile_values_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -314,4 +314,4 @@ INSTANTIATE_TEST_SUITE_P(Numbers, TileValues, testing::ValuesIn(numbers_of_parts
                          });
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::tile_values_test

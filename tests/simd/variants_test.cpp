@@ -18,7 +18,7 @@
 #include "simd/project.hpp"
 #include "simd/scratch.hpp"
 
-namespace headroom::simd {
+namespace headroom::simd::variants_test {
 namespace {
 
 constexpr std::int64_t kKiB = 1024;
@@ -220,4 +220,4 @@ TEST(Tasks, AreEnoughForSixtyFourCores) {
 }
 
 }  // namespace
-}  // namespace headroom::simd
+}  // namespace headroom::simd::variants_test

@@ -12,7 +12,7 @@
 #include "statistics/samples.hpp"
 #include "support/sample_lists.hpp"
 
-namespace headroom::statistics {
+namespace headroom::statistics::intervals_test {
 namespace {
 
 using test::kNoisy;
@@ -143,4 +143,4 @@ TEST(ByProcess, IntervalOfARatioCoversTheTrueOneAboutAsOftenAsItSays) {
 }
 
 }  // namespace
-}  // namespace headroom::statistics
+}  // namespace headroom::statistics::intervals_test

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace headroom::statistics {
+namespace headroom::statistics::many_tests_test {
 namespace {
 
 // The 15 p-values of Benjamini and Hochberg's own example (1995, section 4.1), of which their
@@ -42,4 +42,4 @@ TEST(CorrectionForMany, KeepsThePlaceOfEach) {
 }
 
 }  // namespace
-}  // namespace headroom::statistics
+}  // namespace headroom::statistics::many_tests_test

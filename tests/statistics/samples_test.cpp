@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace headroom::statistics {
+namespace headroom::statistics::samples_test {
 namespace {
 
 TEST(Statistics, Median) {
@@ -23,4 +23,4 @@ TEST(Statistics, MeanAndStandardDeviation) {
 }
 
 }  // namespace
-}  // namespace headroom::statistics
+}  // namespace headroom::statistics::samples_test

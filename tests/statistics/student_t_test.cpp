@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace headroom::statistics {
+namespace headroom::statistics::student_t_test {
 namespace {
 
 TEST(StudentT, HasTheCriticalValuesOfTheTextbooks) {
@@ -63,4 +63,4 @@ TEST(Welch, IsRightAboutEqualListsAsOftenAsItSays) {
 }
 
 }  // namespace
-}  // namespace headroom::statistics
+}  // namespace headroom::statistics::student_t_test

@@ -20,7 +20,7 @@
 #include "support/sample_peers.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::store {
+namespace headroom::store::collect_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -105,6 +105,20 @@ TEST_F(Collect, ASecondTimeNothingIsNew) {
   EXPECT_EQ(again.known, 2U);
   EXPECT_EQ(collect({store_}, store_, {}).front().taken, Taken::nothing);
   EXPECT_EQ(files(), before);
+}
+
+TEST_F(Collect, WhatOneProcessSampledIsNotTaken) {
+  std::vector<CellResult> cells = two_cells();
+  for (CellResult& cell : cells) cell = test::of_one_launch(std::move(cell));
+  const Collected one = take(make("run", cells));
+  EXPECT_EQ(one.taken, Taken::nothing);
+  EXPECT_EQ(one.known, 0U);
+  ASSERT_FALSE(one.notes.empty());
+  EXPECT_EQ(one.notes.back(),
+            "its samples are of one process, so no verdict can rest on them; not taken");
+  EXPECT_TRUE(files().empty());
+  cells.back() = two_cells().back();  // one of several is enough
+  EXPECT_EQ(take(make("mixed", cells)).cells, 2U);
 }
 
 // Samples of two days were not taken beside each other.
@@ -346,4 +360,4 @@ TEST_F(Collect, AFolderThatSomebodyRenamedIsFound) {
 }
 
 }  // namespace
-}  // namespace headroom::store
+}  // namespace headroom::store::collect_test

@@ -16,7 +16,7 @@
 #include "support/sample_peers.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::store {
+namespace headroom::store::hostile_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -166,4 +166,4 @@ TEST_F(HostileFolder, FilesThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::store
+}  // namespace headroom::store::hostile_folder_test

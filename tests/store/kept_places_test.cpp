@@ -18,7 +18,7 @@
 #include "store/origin.hpp"
 #include "support/sample_peers.hpp"
 
-namespace headroom::store {
+namespace headroom::store::kept_places_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -151,4 +151,4 @@ TEST(KeptPlaces, RoofsAreNumbersOnly) {
 }
 
 }  // namespace
-}  // namespace headroom::store
+}  // namespace headroom::store::kept_places_test

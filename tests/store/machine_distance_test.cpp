@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace headroom::store {
+namespace headroom::store::machine_distance_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -123,4 +123,4 @@ TEST(MachineDistances, ReadsTheFactsOfAnEnvironment) {
 }
 
 }  // namespace
-}  // namespace headroom::store
+}  // namespace headroom::store::machine_distance_test

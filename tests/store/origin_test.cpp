@@ -6,7 +6,7 @@
 
 #include "record/environment.hpp"
 
-namespace headroom::store {
+namespace headroom::store::origin_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -105,4 +105,4 @@ TEST(Origin, OfThisMachineIsKnown) {
 }
 
 }  // namespace
-}  // namespace headroom::store
+}  // namespace headroom::store::origin_test

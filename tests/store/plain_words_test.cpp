@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace headroom::store {
+namespace headroom::store::plain_words_test {
 namespace {
 
 TEST(PlainWords, KeepWhatMeasurementsSay) {
@@ -90,4 +90,4 @@ TEST(PlainWords, KnowWhoseProcessItIs) {
 }
 
 }  // namespace
-}  // namespace headroom::store
+}  // namespace headroom::store::plain_words_test

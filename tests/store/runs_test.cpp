@@ -8,7 +8,7 @@
 #include "program/exit_code.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom::store {
+namespace headroom::store::runs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,4 +55,4 @@ TEST_F(Runs, AreRefusedWhereThereAreNone) {
 }
 
 }  // namespace
-}  // namespace headroom::store
+}  // namespace headroom::store::runs_test

@@ -55,7 +55,7 @@ testing::AssertionResult matches(Tensors& of, const RandomCall& c, Precision pre
     for (std::int64_t t = 0; t < c.sizes.queries; ++t) {
       for (std::int64_t h = 0; h < c.sizes.heads; ++h) {
         if (t >= c.rows(b)) {
-          if (*of.out.at(b, t, h) == kUntouched) continue;
+          if (*of.out.at(b, t, h) == kUntouchedOutput) continue;
           return testing::AssertionFailure() << "row " << t << " of " << b << " was written";
         }
         for (const double value : expected_row(of, c, b, t, h)) {

@@ -15,7 +15,9 @@
 
 namespace headroom::test {
 
-inline constexpr float kUntouched = 4321.0F;
+inline constexpr float kUntouchedOutput = 4321.0F;
+/// What calls with large scores add; its sum with one is still a float.
+inline constexpr float kLargestAdded = 0x1p127F;
 
 /// Views over one block of memory, with gaps where `spread` asks for them.
 class Tensor {
@@ -30,7 +32,7 @@ class Tensor {
     view_.token_stride = row;
     view_.head_stride = by_heads ? tokens * row : head_dim;
     view_.batch_stride = (by_heads ? heads : 1) * tokens * row + sequence_gap;
-    values_.assign(static_cast<std::size_t>(batch * view_.batch_stride + 1), kUntouched);
+    values_.assign(static_cast<std::size_t>(batch * view_.batch_stride + 1), kUntouchedOutput);
     view_.data = values_.data();
   }
 
@@ -60,7 +62,9 @@ class Tensor {
   void round() {
     for (float& value : values_) value = round_to_bf16(value).value();
   }
-  std::int64_t untouched() const { return std::count(values_.begin(), values_.end(), kUntouched); }
+  std::int64_t untouched() const {
+    return std::count(values_.begin(), values_.end(), kUntouchedOutput);
+  }
 
  private:
   HeadsView view_;
@@ -79,6 +83,7 @@ struct RandomCall {
   MaskKind mask = MaskKind::none;
   bool mask_batch = false, mask_heads = false, mask_queries = false, mask_keys = true;
   std::int64_t mask_gap = 0;  // values between those of keys
+  float largest = 0;          // not 0: of scores, and what masks add is up to `kLargestAdded`
 
   std::int64_t kv_heads() const { return sizes.kv_heads > 0 ? sizes.kv_heads : sizes.heads; }
   std::int64_t rows(std::int64_t b) const {
@@ -107,18 +112,21 @@ class Mask {
     std::normal_distribution<float> normal(0, 2);
     constexpr float kHidden = -std::numeric_limits<float>::infinity();
     const bool lowest = random() % 3 == 0;
+    const float low = of.largest > 0 ? -kLargestAdded : std::numeric_limits<float>::lowest();
+    std::uniform_real_distribution<float> share(0, 1);
+    const auto drawn = [&] {
+      if (of.largest == 0) return normal(random);
+      return std::copysign(std::pow(kLargestAdded, share(random)), normal(random));
+    };
     for (std::size_t i = 0; i < count; ++i) {
       const bool hidden = random() % 3 == 0;
       seen_.push_back(hidden ? 0 : static_cast<std::uint8_t>(1 + random() % 255));
-      added_.push_back(!hidden  ? normal(random)
-                       : lowest ? std::numeric_limits<float>::lowest()
-                                : kHidden);
+      added_.push_back(!hidden ? drawn() : lowest ? low : kHidden);
     }
     for (std::int64_t row = 3; row < view_.batch * view_.heads * view_.queries; row += 5) {
       const auto first = static_cast<std::ptrdiff_t>(row * view_.query_stride);
       std::fill_n(seen_.begin() + first, view_.query_stride, 0);
-      std::fill_n(added_.begin() + first, view_.query_stride,
-                  lowest ? std::numeric_limits<float>::lowest() : kHidden);
+      std::fill_n(added_.begin() + first, view_.query_stride, lowest ? low : kHidden);
     }
     if (kind_ == MaskKind::added) view_.added = added_.data();
     if (kind_ == MaskKind::added_bf16) {
@@ -159,8 +167,19 @@ struct Tensors {
     std::mt19937 random(seed);
     q.fill(random);
     k.fill(random);
+    if (of.largest > 0) stretch(of, random);
     v.fill(random);
     mask = Mask(of, random);
+  }
+
+  /// Sizes of queries and keys of a head go from 1 to what gives the largest score.
+  void stretch(const RandomCall& of, std::mt19937& random) {
+    std::uniform_real_distribution<float> share(0, 0.5F), direction(-1, 1);
+    for (Tensor* each : {&q, &k}) {
+      const float size = std::pow(of.largest, share(random));
+      const float most = size / std::sqrt(static_cast<float>(of.sizes.head_dim));
+      each->each([&](float& value) { value = most * direction(random); });
+    }
   }
 
   static Tensor make(const RandomCall& of, std::int64_t tokens, std::int64_t heads) {

@@ -23,12 +23,12 @@ const std::map<std::string, std::string>& architectures() {
   return known;
 }
 
-struct Rows {
+struct Tensor {
   std::vector<std::int64_t> dims;
   std::vector<float> values;
 
   std::int64_t width() const { return dims.size() == 1 ? 1 : dims[1]; }
-  void append(const Rows& from, std::int64_t row) {
+  void append(const Tensor& from, std::int64_t row) {
     const auto first = from.values.begin() + row * from.width();
     values.insert(values.end(), first, first + from.width());
     ++dims[0];
@@ -68,7 +68,7 @@ class Conversion {
   void set(const std::string& key, const Value& value) {
     text_.set(architecture_ + "." + key, value);
   }
-  void add(const std::string& name, const Rows& rows) {
+  void add(const std::string& name, const Tensor& rows) {
     text_.add(prefix_ + name, rows.dims, rows.values);
   }
   double number(const char* feature) const { return features_.at(feature).get<double>(); }
@@ -76,8 +76,8 @@ class Conversion {
     return features_.at(feature).get<std::int64_t>();
   }
 
-  Rows read(const json& name) const {
-    Rows rows;
+  Tensor read(const json& name) const {
+    Tensor rows;
     const std::vector<double> values =
         read_doubles(folder_ / "model.safetensors", name.get<std::string>(), rows.dims);
     for (const double value : values) rows.values.push_back(static_cast<float>(value));
@@ -163,8 +163,8 @@ class Conversion {
     }
   }
 
-  Rows regrouped(const Rows& rows, const json& projection) const {
-    Rows result = rows;
+  Tensor regrouped(const Tensor& rows, const json& projection) const {
+    Tensor result = rows;
     result.values.clear();
     result.dims[0] = 0;
     const auto groups = projection.at("groups").get<std::int64_t>();
@@ -182,8 +182,8 @@ class Conversion {
   }
 
   // Values that are turned together, which lie half a head apart, side by side.
-  Rows with_neighbours(const Rows& rows) const {
-    Rows result = rows;
+  Tensor with_neighbours(const Tensor& rows) const {
+    Tensor result = rows;
     result.values.clear();
     result.dims[0] = 0;
     const std::int64_t width = whole("head_dim");
@@ -199,7 +199,7 @@ class Conversion {
     if (!tensors.at("bias").is_null()) add(name + ".bias", read(tensors.at("bias")));
   }
 
-  void add_norm(const std::string& name, Rows rows) {
+  void add_norm(const std::string& name, Tensor rows) {
     if (features_.at("norm_plus_one").get<bool>()) {
       for (float& value : rows.values) value += 1;
     }

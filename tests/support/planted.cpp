@@ -54,7 +54,7 @@ struct Sequence {
   std::int64_t keys = 0;
 };
 
-std::vector<Sequence> sequences_of(const Case& shape) {
+std::vector<Sequence> sequences_in(const Case& shape) {
   std::vector<Sequence> all;
   Sequence next;
   for (; next.number < shape.batch; ++next.number) {
@@ -272,7 +272,7 @@ template <class Real>
 Matrix compute(const Layer& layer, Fault fault) {
   const Case& shape = layer.shape;
   const SplitWeights& w = layer.weights;
-  const std::vector<Sequence> sequences = sequences_of(shape);
+  const std::vector<Sequence> sequences = sequences_in(shape);
   const auto inputs = key_inputs<Real>(layer, sequences);
   Planting<Real> planting{
       shape,

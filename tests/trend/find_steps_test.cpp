@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace headroom::trend {
+namespace headroom::trend::find_steps_test {
 namespace {
 
 // Times of made-up versions. Not std::normal_distribution, whose values differ between libraries.
@@ -208,4 +208,4 @@ TEST(FindSteps, WithoutAnySpreadLevelsDifferOrNot) {
 }
 
 }  // namespace
-}  // namespace headroom::trend
+}  // namespace headroom::trend::find_steps_test

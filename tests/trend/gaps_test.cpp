@@ -11,7 +11,7 @@
 #include "support/version_store.hpp"
 #include "trend/trend.hpp"
 
-namespace headroom::trend {
+namespace headroom::trend::gaps_test {
 namespace {
 
 using record::CellResult;
@@ -139,4 +139,4 @@ TEST_F(Gaps, OfTwoRunsOfAVersionTheWorseCounts) {
 }
 
 }  // namespace
-}  // namespace headroom::trend
+}  // namespace headroom::trend::gaps_test

@@ -13,7 +13,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/version_store.hpp"
 
-namespace headroom::trend {
+namespace headroom::trend::trend_test {
 namespace {
 
 using record::CellResult;
@@ -234,4 +234,4 @@ TEST_F(TrendOf, AFolderThatIsNoneOfResultsIsNamed) {
 }
 
 }  // namespace
-}  // namespace headroom::trend
+}  // namespace headroom::trend::trend_test

@@ -11,7 +11,7 @@
 #include "backends/backend.hpp"
 #include "core/element/layer_numbers.hpp"
 
-namespace headroom::tune {
+namespace headroom::tune::own_choices_test {
 namespace {
 
 TEST(OwnChoices, NameAVariantAndWhy) {
@@ -52,4 +52,4 @@ TEST(OwnChoices, GoByTheUnit) {
 }
 
 }  // namespace
-}  // namespace headroom::tune
+}  // namespace headroom::tune::own_choices_test

@@ -16,7 +16,7 @@
 #include "tune/words.hpp"
 #include "tuning/tuning_file.hpp"
 
-namespace headroom::tune {
+namespace headroom::tune::tune_test {
 namespace {
 
 using judge::Verdict;
@@ -195,4 +195,4 @@ TEST_F(Tune, TheTableNamesVariantsShapesAndTheChoice) {
 }
 
 }  // namespace
-}  // namespace headroom::tune
+}  // namespace headroom::tune::tune_test

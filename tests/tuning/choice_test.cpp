@@ -14,7 +14,7 @@
 #include "tuning/predict.hpp"
 #include "tuning/rule.hpp"
 
-namespace headroom {
+namespace headroom::choice_test {
 namespace {
 
 using test::candidate;
@@ -220,4 +220,4 @@ TEST(AutoRequest, WhoNamesOneIsComputedInThatAlone) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::choice_test

@@ -9,7 +9,7 @@
 #include "support/sample_tuning.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom {
+namespace headroom::file_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -113,4 +113,4 @@ TEST_F(TuningFileOnDisk, IsRefusedUnlessItIsARegularFile) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::file_test

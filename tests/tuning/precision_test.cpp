@@ -12,7 +12,7 @@
 #include "tuning/predict.hpp"
 #include "tuning/rule.hpp"
 
-namespace headroom {
+namespace headroom::precision_test {
 namespace {
 
 using tuning::Candidate;
@@ -56,7 +56,7 @@ TEST(PrecisionTuning, EachNumbersGetTheirOwnCandidate) {
 
 // What `auto` asks where the precision is left to it.
 tuning::Request request_like_f32() {
-  tuning::Request request = headroom::request({});
+  tuning::Request request = precision_test::request({});
   request.usable["tbb"].computed = {{Precision::f32}, {Precision::bf16x6}};
   return request;
 }
@@ -145,4 +145,4 @@ TEST(PrecisionTuning, AFileKeepsThemAndTheUnit) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::precision_test

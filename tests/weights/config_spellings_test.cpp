@@ -9,7 +9,7 @@
 #include "support/model_entries.hpp"
 #include "weights/layer/config/read_config.hpp"
 
-namespace headroom::weights {
+namespace headroom::weights::config_spellings_test {
 namespace {
 
 using nlohmann::json;
@@ -20,7 +20,7 @@ json parsed(const std::filesystem::path& path) {
 }
 
 ModelConfig read(const json& fields, std::int64_t layer) {
-  return read_config_fields("config.json", fields, layer);
+  return read_config_fields("config.json", fields, {.number = layer});
 }
 
 TEST(ConfigSpellings, SayTheSameOfEachLayer) {
@@ -84,4 +84,4 @@ TEST(ConfigSpellings, SectionsOfAnUnknownFamilyAreRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::weights
+}  // namespace headroom::weights::config_spellings_test

@@ -13,7 +13,7 @@
 #include "support/refusals.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom {
+namespace headroom::gguf_config_test {
 namespace {
 
 using test::GgufKind;
@@ -168,6 +168,14 @@ TEST_F(GgufConfig, KeysThatAskForMoreAreRefusedByName) {
   expect_key_refused<Unsupported>("attention.value_length", "attention.value_length is 8", 8);
   expect_key_refused<Unsupported>("rope.freq_base_swa", "rope.freq_base_swa is 100.0", 100.0);
   expect_key_refused<Unsupported>("rope.scaling.type", "rope.scaling.type is \"odd\"", "odd");
+}
+
+// As llama.cpp has it.
+TEST_F(GgufConfig, AFactorAloneIsLinear) {
+  GgufText text = started("llama");
+  text.set("llama.rope.scaling.factor", 4.0);
+  add_layer(text);
+  EXPECT_EQ(load(text).config.rotary.scale, 0.25);
 }
 
 TEST_F(GgufConfig, NumbersThatAreNoneAreRefused) {
@@ -345,4 +353,4 @@ TEST_F(GgufConfig, CReadsTheSame) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::gguf_config_test

@@ -14,7 +14,7 @@
 #include "support/layer_cases.hpp"
 #include "support/model_entries.hpp"
 
-namespace headroom::test {
+namespace headroom::test::gguf_layers_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,4 +97,4 @@ TEST_P(GgufLayersOf, AreWhatTheModelComputes) {
 INSTANTIATE_TEST_SUITE_P(Backends, GgufLayersOf, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::gguf_layers_test

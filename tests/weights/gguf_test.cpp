@@ -11,7 +11,7 @@
 
 #include "support/gguf_text.hpp"
 
-namespace headroom::weights {
+namespace headroom::weights::gguf_test {
 namespace {
 
 using nlohmann::json;
@@ -303,4 +303,4 @@ TEST(Gguf, NamesAreDifferentShortAndPrintable) {
 }
 
 }  // namespace
-}  // namespace headroom::weights
+}  // namespace headroom::weights::gguf_test

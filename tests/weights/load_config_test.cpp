@@ -8,7 +8,7 @@
 #include "headroom/load_weights.hpp"
 #include "support/load.hpp"
 
-namespace headroom::test {
+namespace headroom::test::load_config_test {
 namespace {
 
 TEST_F(Load, TheConfigurationSaysWhatTheTensorsDoNot) {
@@ -61,9 +61,10 @@ TEST_F(Load, ConfigurationsThatAreNoneAreRefused) {
     write("model/config.json", config);
     expect_refused<FileError>(part, {}, "model");
   };
-  expect("", "it is no JSON object");
+  expect("", "it is no JSON from line 1, column 1 on");
+  expect("{\"a\": 1,\n \"scale\": Infinity}", "line 2, column 11 on, near ' \"scale\": Infinity}'");
   expect("[1, 2]", "it is no JSON object");
-  expect(std::string(1'000'000, '['), "it is no JSON object");
+  expect(std::string(1'000'000, '['), "it is no JSON from line 1, column 1000001");
   expect(R"({"num_attention_heads": -4})", "'num_attention_heads' is not a whole number from 1");
   expect(R"({"num_attention_heads": 1e99})", "'num_attention_heads'");
   expect(R"({"num_attention_heads": "4"})", "'num_attention_heads'");
@@ -94,8 +95,8 @@ TEST_F(Load, LayersOfOneModelMayDiffer) {
   }
   write("model/model.safetensors", text);
   write("model/config.json",
-        R"({"num_attention_heads": 2, "sliding_window": 5, "model_type": "llama",
-        "layer_types": ["sliding_attention", "full_attention"],
+        R"({"num_attention_heads": 2, "sliding_window": 5, "model_type": "ministral",
+        "num_key_value_heads": 2, "layer_types": ["sliding_attention", "full_attention"],
         "rope_parameters": {"rope_theta": 1000, "rope_type": "linear", "factor": 4}})");
   WeightsOptions options;
   EXPECT_EQ(load(options, "model").config.window, 5);
@@ -134,4 +135,4 @@ TEST_F(Load, WhatScoresAreIsReadFromTheConfiguration) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::load_config_test

@@ -12,7 +12,7 @@
 #include "support/load.hpp"
 #include "weights/npy.hpp"
 
-namespace headroom::test {
+namespace headroom::test::load_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -65,6 +65,15 @@ TEST_F(Load, SeveralFilesWithAnIndexAreAsGood) {
   write("split/model-2.safetensors", two);
   fs::remove(path_ / "split/model.safetensors.index.json");
   expect_refused<FileError>("it has 2 safetensors files and 0 indices", with_heads(2), "split");
+}
+
+// As transformers has it.
+TEST_F(Load, OfSeveralFilesTheModelsIsRead) {
+  write("model/model.safetensors", gpt2());
+  write("model/adapter.safetensors", llama());
+  const Loaded loaded = load(with_heads(2), "model");
+  EXPECT_EQ(loaded.layout, "gpt2");
+  EXPECT_EQ(loaded.notes.front().find("model.safetensors is read"), 0U) << loaded.notes.front();
 }
 
 TEST_F(Load, WhatHoldsNoWeightsIsRefused) {
@@ -279,4 +288,4 @@ TEST_F(Load, TheFingerprintIsOfTheTensorsThatAreRead) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::load_files_test

@@ -10,7 +10,7 @@
 #include "support/load.hpp"
 #include "weights/npy.hpp"
 
-namespace headroom::test {
+namespace headroom::test::load_layouts_test {
 namespace {
 
 TEST_F(Load, Gpt2IsStoredAsItIsUsed) {
@@ -231,4 +231,4 @@ TEST_F(Load, AMissingBiasIsZeroWhereTheLayoutLeavesItOut) {
 }
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::load_layouts_test

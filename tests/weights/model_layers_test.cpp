@@ -18,7 +18,7 @@
 #include "support/layer_cases.hpp"
 #include "support/model_entries.hpp"
 
-namespace headroom::test {
+namespace headroom::test::model_layers_test {
 namespace {
 
 using nlohmann::json;
@@ -184,4 +184,4 @@ TEST_P(ModelLayersOf, ACacheOfLatentsKeepsThemAlone) {
 INSTANTIATE_TEST_SUITE_P(Backends, ModelLayersOf, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::model_layers_test

@@ -12,7 +12,7 @@
 
 #include "support/temporary_folder.hpp"
 
-namespace headroom::weights {
+namespace headroom::weights::npy_test {
 namespace {
 
 template <class T>
@@ -269,4 +269,4 @@ TEST(Elements, BfloatsAreTheUpperHalvesOfFloats) {
 }
 
 }  // namespace
-}  // namespace headroom::weights
+}  // namespace headroom::weights::npy_test

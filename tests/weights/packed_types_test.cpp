@@ -15,7 +15,7 @@
 #include "headroom/weights.hpp"
 #include "weights/tensor_set.hpp"
 
-namespace headroom::weights {
+namespace headroom::weights::packed_types_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ TEST(PackedLayer, IsCloseToTheOneThatWasPacked) {
 }
 
 }  // namespace
-}  // namespace headroom::weights
+}  // namespace headroom::weights::packed_types_test

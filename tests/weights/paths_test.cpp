@@ -16,7 +16,7 @@
 #include "weights/npy.hpp"
 #include "weights/tensor_set.hpp"
 
-namespace headroom {
+namespace headroom::paths_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ TEST_F(HostilePaths, OfTuningFiles) {
 }
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::paths_test

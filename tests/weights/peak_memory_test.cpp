@@ -4,16 +4,19 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 
+#include "core/regular_file.hpp"
 #include "headroom/headroom.hpp"
 #include "support/child.hpp"
 #include "support/safetensors_text.hpp"
 #include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace headroom {
+namespace headroom::peak_memory_test {
 namespace {
 
 constexpr std::int64_t kWidth = 4096;
@@ -77,8 +80,32 @@ TEST_P(PeakMemory, IsThatOfTheTensorsAndThePackedCopy) {
   EXPECT_EQ(found, "enough");
 }
 
+using SparseFiles = test::TemporaryFolder;
+
+// Such a file costs nothing to make, and must cost nothing to refuse.
+TEST_F(SparseFiles, AreRefusedBeforeTheyAreRead) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
+  std::ofstream(path_ / "large") << "{";
+  std::error_code error;
+  std::filesystem::resize_file(path_ / "large", std::uintmax_t{1} << 40, error);
+  if (error) GTEST_SKIP() << "no such file can be made here: " << error.message();
+  const std::string found = test::in_child([&]() -> std::string {
+    if (!reset_peak()) return "cannot reset";
+    const std::int64_t before = peak_bytes();
+    try {
+      read_regular_file(path_ / "large", 1024 * kMiB);
+    } catch (const FileError& refused) {
+      const std::int64_t used = peak_bytes() - before;
+      return used > 6 * kMiB ? std::to_string(used / kMiB) + " MiB" : refused.what();
+    }
+    return "taken";
+  });
+  if (found == "cannot reset") GTEST_SKIP() << "this kernel does not report the peak of a part";
+  EXPECT_NE(found.find("large: it is larger than 1073741824 bytes"), std::string::npos) << found;
+}
+
 INSTANTIATE_TEST_SUITE_P(Dtypes, PeakMemory, testing::Values(Dtype::f32, Dtype::bf16),
                          [](const auto& param) { return std::string(to_string(param.param)); });
 
 }  // namespace
-}  // namespace headroom
+}  // namespace headroom::peak_memory_test

@@ -14,7 +14,7 @@
 #include "support/model_entries.hpp"
 #include "support/refusals.hpp"
 
-namespace headroom::test {
+namespace headroom::test::rotary_layers_test {
 namespace {
 
 // As in model_layers_test.cpp.
@@ -187,4 +187,4 @@ TEST_P(RotaryLayersOf, ACacheOfShortContextsDoesNotBecomeLong) {
 INSTANTIATE_TEST_SUITE_P(Backends, RotaryLayersOf, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::rotary_layers_test

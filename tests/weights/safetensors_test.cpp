@@ -12,7 +12,7 @@
 #include "support/safetensors_text.hpp"
 #include "weights/safetensors_index.hpp"
 
-namespace headroom::weights {
+namespace headroom::weights::safetensors_test {
 namespace {
 
 using nlohmann::ordered_json;
@@ -291,4 +291,4 @@ TEST(SafetensorsIndex, DeepAndLongOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace headroom::weights
+}  // namespace headroom::weights::safetensors_test

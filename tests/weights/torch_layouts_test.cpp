@@ -11,7 +11,7 @@
 #include "support/layer_cases.hpp"
 #include "weights/npy.hpp"
 
-namespace headroom::test {
+namespace headroom::test::torch_layouts_test {
 namespace {
 
 const std::filesystem::path kModels = std::filesystem::path(HEADROOM_TEST_DATA) / "weights";
@@ -77,4 +77,4 @@ TEST_P(TorchLayouts, GiveWhatPyTorchGives) {
 INSTANTIATE_TEST_SUITE_P(Layers, TorchLayouts, testing::ValuesIn(layer_cases()), case_name);
 
 }  // namespace
-}  // namespace headroom::test
+}  // namespace headroom::test::torch_layouts_test

@@ -1,15 +1,22 @@
 """Whole attention layers of models of ``transformers``, replaced in place and back."""
 
 import json
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 import torch
 from torch import nn
 
+from .._numbers import whole
 from ._cross_layer import CrossLayer
-from ._model_layer import Place
-from ._transformers import register_transformers
-from ._whole_layer import NoProduct, Sizes, WholeLayer
+from ._forwards import own_forward
+from ._model_layer import Place, note_positions
+from ._transformers import register_rows
+from ._whole_layer import Sizes, WholeLayer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._config import LayerOptions
 
 
 class Family(NamedTuple):
@@ -25,6 +32,8 @@ class Family(NamedTuple):
     mask: str = "shown"  # what its masks say, see ``Place``
     residual: bool = False  # what it returns has the layer's input added, as it is handed it
     results: int = 2  # that it returns
+    told: bool = True  # it is handed the positions that turn it, and not only what they give
+    asked: bool = True  # it can know that attention weights are asked for, and not only its parent
 
 
 _H = "h.{}.self_attention."
@@ -41,10 +50,10 @@ FAMILIES: Dict[str, Family] = {
     "gpt_oss": Family("GptOssAttention"),
     "granite": Family("GraniteAttention"),
     "llama": Family("LlamaAttention"),
-    "llama4_text": Family("Llama4TextAttention"),
+    "llama4_text": Family("Llama4TextAttention", told=False),
     "mistral": Family("MistralAttention"),
-    "modernbert": Family("ModernBertAttention", "layers.{}.attn."),
-    "mpt": Family("MptAttention", "blocks.{}.attn.", hooked=False, mask="hidden"),
+    "modernbert": Family("ModernBertAttention", "layers.{}.attn.", told=False),
+    "mpt": Family("MptAttention", "blocks.{}.attn.", hooked=False, mask="hidden", asked=False),
     "olmo2": Family("Olmo2Attention"),
     "phi3": Family("Phi3Attention"),
     "qwen3": Family("Qwen3Attention"),
@@ -106,10 +115,21 @@ def _place(name: str, module: nn.Module, model: nn.Module) -> Optional[Tuple[Pla
         family.residual,
         family.results,
         memory,
+        family.hooked,
         first,
         biases,
     )
     return place, family
+
+
+def _parts_of(place: Place) -> Iterator[Tuple[str, nn.Module]]:
+    """What a layer is computed for, by name."""
+    yield from place.module.named_modules(prefix=place.name)
+    if place.output is not None:
+        above = place.name.rpartition(".")[0]
+        yield from place.output.named_modules(prefix=f"{above}.output.dense")
+    if place.first is not None:
+        yield f"{place.name}: the table of its biases", place.first.relative_attention_bias
 
 
 def _check(place: Place) -> None:
@@ -117,7 +137,19 @@ def _check(place: Place) -> None:
         raise ValueError(
             f"{place.name} is accelerated already; restore() what accelerated it first"
         )
+    for name, module in _parts_of(place):
+        own = own_forward(module, hooks=module is not place.module)
+        if own is not None:
+            raise ValueError(
+                f"{name} {own}, which the layer would leave out; merge it into the weights, or take"
+                " it away first"
+            )
     for name, one in place.module.named_parameters():
+        if type(one) is not nn.Parameter:
+            raise ValueError(
+                f"{place.name}.{name} is a {type(one).__name__}; allowed are plain parameters, not"
+                " quantized ones"
+            )
         if one.device.type != "cpu" or one.dtype not in (torch.float32, torch.bfloat16):
             raise ValueError(
                 f"{place.name}.{name} is of {one.dtype} on {one.device}; allowed are float32 and"
@@ -131,19 +163,21 @@ def _description(config: Any) -> Dict[str, Any]:
     return said
 
 
-def _layer(place: Place, model: nn.Module, options: Dict[str, Any], sizes: Sizes) -> WholeLayer:
+def _layer(place: Place, model: nn.Module, options: Mapping[str, Any], sizes: Sizes) -> WholeLayer:
     kind = CrossLayer if place.memory else WholeLayer
-    return kind(place, _description(_config_of(place.name, model)), options, sizes)
+    return kind(place, _description(_config_of(place.name, model)), dict(options), sizes)
 
 
 class Acceleration:
     """What ``accelerate`` replaced. Use it in a ``with`` statement, or call ``restore``."""
 
-    def __init__(self, model: Any, layers: List[WholeLayer], before: Optional[str]) -> None:
+    def __init__(
+        self, model: Any, layers: List[WholeLayer], before: Optional[str], notes: List[Any]
+    ) -> None:
         self.model = model
         self._layers = layers
         self._before = before
-        self._hook = model.register_load_state_dict_post_hook(lambda *_: self.repack())
+        self._notes = notes
 
     @property
     def layers(self) -> List[str]:
@@ -156,21 +190,20 @@ class Acceleration:
         return sum(one.packed_bytes for one in self._layers)
 
     def repack(self) -> None:
-        """Packs the weights that the model has now. ``load_state_dict`` of the model does it; call
-        it after any other change of them."""
+        """Packs the weights that the model has now. ``load_state_dict`` of the model or of a part
+        of it does it; call it after any other change of them."""
         for one in self._layers:
             one.repack()
 
     def restore(self) -> Any:
-        """Gives the model its own layers back, and returns it. A second time changes nothing."""
+        """Gives the model its own layers back, and returns it. A second time changes nothing. A
+        forward that was set on a layer meanwhile stays there."""
         for one in self._layers:
-            one.place.module.__dict__.pop("forward", None)
-            if one.place.output is not None:
-                one.place.output.__dict__.pop("forward", None)
-        if self._layers:
-            self._hook.remove()
-            if self._before is not None:
-                self.model.set_attn_implementation(self._before)
+            one.leave()
+        for note in self._notes:
+            note.remove()
+        if self._layers and self._before is not None:
+            self.model.set_attn_implementation(self._before)
         self._layers = []
         return self.model
 
@@ -184,14 +217,16 @@ class Acceleration:
         return f"Acceleration({type(self.model).__name__}, {len(self._layers)} layers)"
 
 
-def accelerate(model: Any, *, rows: int = 1024, **options: Any) -> Acceleration:
+def accelerate(model: Any, *, rows: int = 1024, **options: "Unpack[LayerOptions]") -> Acceleration:
     """Replaces the attention layers of a loaded model of ``transformers``, products included.
 
     The weights are packed once, here; the model keeps its own as well. What the model is called for
     stays the same: prompts, steps, several tokens after a cache, padding on either side, batches,
     ``generate``. Keys and values of a replaced layer lie in a cache of headroom's, inside the cache
     of ``transformers`` that the caller or ``generate`` makes: it has lengths, and can be cropped,
-    reset and reordered, but no tensors to show. Without a cache none is made.
+    reset and reordered, but no tensors to show. Without a cache none is made. A copy or a pickle of
+    the model has such layers as well, which pack at their first call; copy what this returns to be
+    able to restore it.
 
     Args:
         model: of float32 or bfloat16 on the CPU
@@ -205,10 +240,13 @@ def accelerate(model: Any, *, rows: int = 1024, **options: Any) -> Acceleration:
 
     Raises:
         ImportError: ``transformers`` is not installed.
+        TypeError: an option is not known, or ``rows`` is no whole number.
         ValueError: the model has no layer of a family that is known, or is accelerated already, or
-            is of another dtype or device.
+            is of another dtype or device, or a part of such a layer has a forward of its own or
+            hooks; or ``rows`` is below 1.
         RuntimeError: the model does something in its attention that headroom does not.
     """
+    rows = whole("rows", rows, least=1)
     found = [_place(name, module, model) for name, module in model.named_modules()]
     places = [one for one in found if one is not None]
     if not places:
@@ -223,13 +261,19 @@ def accelerate(model: Any, *, rows: int = 1024, **options: Any) -> Acceleration:
     layers = [_layer(place, model, options, Sizes(rows, rows)) for place, _ in places]
     before = None
     if all(family.hooked for _, family in places):
-        of_layers = ("weights_dtype", "cache_dtype")
-        of_attention = {name: value for name, value in options.items() if name not in of_layers}
         before = model.config._attn_implementation
-        model.set_attn_implementation(register_transformers("headroom_rows", **of_attention))
+        model.set_attn_implementation(register_rows(options))
+    notes: List[Any] = []
+    if not all(family.told for _, family in places):
+        notes = [
+            one.register_forward_hook(note_positions, with_kwargs=True)
+            for one in model.modules()
+            if type(one).__name__.endswith("RotaryEmbedding")
+        ]
+    for one, (place, family) in zip(layers, places):
+        if not family.asked:
+            parent = model.get_submodule(place.name.rpartition(".")[0])
+            notes.append(parent.register_forward_pre_hook(one.note_asked, with_kwargs=True))
     for one in layers:
-        one.place.module.forward = one
-        if one.place.output is not None:
-            output: Any = one.place.output
-            output.forward = NoProduct(output)
-    return Acceleration(model, layers, before)
+        one.enter()
+    return Acceleration(model, layers, before, notes)

@@ -49,7 +49,9 @@ def joined(masks: Masks, batch: int) -> Tensor:
     parts = []
     if masks.attention is not None:
         mask = masks.attention
-        parts.append(mask[None, None] if mask.dim() == 2 else mask.unflatten(0, (batch, -1)))
+        parts.append(
+            mask[None, None] if mask.dim() == 2 else mask.reshape(batch, -1, *mask.shape[1:])
+        )
     if masks.padding is not None:
         parts.append(masks.padding[:, None, None, :])
     if all(part.dtype == torch.bool for part in parts):

@@ -23,6 +23,7 @@ class Place(NamedTuple):
     residual: bool  # adds what it is handed by this name
     results: int  # that it gives, its output included
     memory: bool  # attends to a second input
+    hooked: bool  # its model makes masks for the implementation
     first: Any = None  # the module that has the biases of all, and hands them on
     biases: str = ""  # the name of its tensor
 
@@ -36,7 +37,10 @@ def tensors_of(place: Place) -> Dict[str, Tensor]:
     if place.first is not None:
         table = place.first.relative_attention_bias.weight
         found[place.biases] = table.detach()
-    return {name: x.contiguous() for name, x in found.items() if x.is_floating_point()}
+    # What is written to a file is their memory, which does not have a sign that was taken later.
+    return {
+        name: x.resolve_neg().contiguous() for name, x in found.items() if x.is_floating_point()
+    }
 
 
 def load(place: Place, config: Dict[str, Any]) -> _core.LayerWeights:
@@ -57,9 +61,22 @@ def _read(place: Place, config: Dict[str, Any]) -> _core.LayerWeights:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as description:
             json.dump(config, description)
             description.flush()
-            return _core.load_weights(f"/proc/self/fd/{file}", "", description.name)
+            return _core.load_weights(f"/proc/self/fd/{file}", "", description.name, "")
     finally:
         os.close(file)
+
+
+def note_positions(_: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+    """A hook of a rotary module: keeps with what it gives what it was made of, for attention
+    modules that are handed no more than that."""
+    first = output[0] if isinstance(output, tuple) else output
+    first.headroom_positions = kwargs.get("position_ids", args[1] if len(args) > 1 else None)
+
+
+def noted_positions(turned: Any) -> Optional[Tensor]:
+    """What ``note_positions`` kept."""
+    first = turned[0] if isinstance(turned, tuple) else turned
+    return getattr(first, "headroom_positions", None)
 
 
 def rule_of(config: Dict[str, Any], names: List[str]) -> Rule:

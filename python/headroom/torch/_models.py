@@ -58,6 +58,20 @@ def unusual(given: Dict[str, Any]) -> List[str]:
     ]
 
 
+def _collector() -> Any:
+    """What a model of ``transformers`` collects of its modules while it is called."""
+    capturing = sys.modules.get("transformers.utils.output_capturing")  # since 5.0
+    return None if capturing is None else capturing._active_collector
+
+
+def weights_wanted() -> bool:
+    """Whether the model that is called collects attention weights, which it need not tell its
+    attention modules."""
+    active = _collector()
+    collected = None if active is None else active.get()
+    return collected is not None and any(name.endswith("attentions") for name in collected)
+
+
 def own_function(module: Any) -> Optional[Function]:
     """The eager function beside the attention class, also of a class derived from it elsewhere."""
     for one in type(module).__mro__:
@@ -79,6 +93,8 @@ def own_way(module: Any, given: Dict[str, Any]) -> Optional[Tuple[str, Function]
         ValueError: there is an argument that this function does not honour either.
     """
     found = unusual(given)
+    if weights_wanted():
+        found.append("output_attentions")
     if not found:
         return None
     function = own_function(module)

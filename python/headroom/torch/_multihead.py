@@ -1,11 +1,12 @@
 """``nn.MultiheadAttention``, answered by packed layers."""
 
-from typing import Any, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
 
 from . import _operator
+from ._forwards import TRACED, is_traced, own_forward
 from ._masks import Masks, Padding, joined, kind_of, read_padding, shows_each_row_a_key
 from ._packed import (
     TRAINING,
@@ -15,6 +16,11 @@ from ._packed import (
     why_gradients,
 )
 from ._textbook import TextbookAttention, is_textbook
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._config import LayerOptions
 
 _MOST_SEQUENCES = 65536
 
@@ -44,7 +50,7 @@ class MultiheadAttention(PackedModule):
 
     @staticmethod
     def from_module(
-        module: nn.Module, *, causal: Optional[bool] = None, **options: Any
+        module: nn.Module, *, causal: Optional[bool] = None, **options: "Unpack[LayerOptions]"
     ) -> Union["MultiheadAttention", TextbookAttention]:
         """Makes a module that answers as the given one.
 
@@ -61,10 +67,13 @@ class MultiheadAttention(PackedModule):
             A module with the same ``forward``, which packs the weights at its first call.
 
         Raises:
-            TypeError: it is neither.
+            TypeError: it is neither, or it or a product of it has a forward of its own or hooks.
             ValueError: its mask is not causal.
         """
         if isinstance(module, nn.MultiheadAttention):
+            own = own_forward(module)
+            if own is not None:
+                raise TypeError(f"module {own}, which the layer would leave out")
             return MultiheadAttention(module, module.num_heads, options)
         if is_textbook(module):
             return TextbookAttention.from_module(module, causal=causal, **options)
@@ -103,7 +112,8 @@ class MultiheadAttention(PackedModule):
         is_causal: bool = False,
     ) -> Tuple[Tensor, Optional[Tensor]]:
         """As ``nn.MultiheadAttention.forward``."""
-        reason = self._why_original(query, key, value, need_weights, attn_mask, is_causal)
+        masks = Masks(key_padding_mask, attn_mask, is_causal)
+        reason = self._why_original(query, key, value, need_weights, masks)
         if reason is not None:
             say_once(reason)
             return self.original(  # type: ignore[no-any-return]
@@ -116,8 +126,10 @@ class MultiheadAttention(PackedModule):
                 average_attn_weights,
                 is_causal,
             )
+        if query.is_nested:
+            return self._nested(query), None
         memory = None if query is key else key
-        return self._forward(query, memory, Masks(key_padding_mask, attn_mask, is_causal)), None
+        return self._forward(query, memory, masks), None
 
     def _why_original(
         self,
@@ -125,11 +137,12 @@ class MultiheadAttention(PackedModule):
         key: Tensor,
         value: Tensor,
         need_weights: bool,
-        attn_mask: Optional[Tensor],
-        is_causal: bool,
+        masks: Masks,
     ) -> Optional[str]:
         """What the layer does not do of this call, as far as it is known without the masks."""
         m = self.original
+        if is_traced():
+            return TRACED
         if need_weights:
             return (
                 "attention weights are asked for, and the original module computes them; call it"
@@ -144,17 +157,25 @@ class MultiheadAttention(PackedModule):
             return "the module adds keys of its own (add_bias_kv, add_zero_attn); it takes the call"
         if self.training and m.dropout > 0:
             return TRAINING
-        if query is not key and is_causal:
+        if query is not key and masks.causal:
             return "cross-attention with a causal mask goes to the original module"
-        if is_causal and attn_mask is None:
+        if masks.causal and masks.attention is None:
             return "is_causal needs attn_mask; the original module says so"
-        return self._why_not_shape(query, key)
+        return self._why_not_shape(query, key, masks)
 
-    def _why_not_shape(self, query: Tensor, key: Tensor) -> Optional[str]:
+    def _why_not_shape(self, query: Tensor, key: Tensor, masks: Masks) -> Optional[str]:
         m = self.original
-        reason = self.why_not_dtype(query, key, m.out_proj.weight)
+        sequences = query.is_nested and query is key and query.layout == torch.strided
+        reason = self.why_not_dtype(query, key, m.out_proj.weight, nested=sequences)
         if reason is not None:
             return reason
+        if query.is_nested:
+            # As PyTorch's encoder makes them of padded batches.
+            plain = m.batch_first and masks.padding is None and masks.attention is None
+            fits = query.dim() == 3 and query.size(2) == m.embed_dim
+            if not plain or not fits or not 0 < query.size(0) <= _MOST_SEQUENCES:
+                return "nested tensors of another shape, or with masks, go to the original module"
+            return None
         if query.dim() not in (2, 3) or key.dim() != query.dim() or 0 in query.shape:
             return "an input without rows goes to the original module"
         if query.shape[-1] != m.embed_dim or key.shape[-1] != m.kdim or m.kdim != m.vdim:
@@ -186,6 +207,14 @@ class MultiheadAttention(PackedModule):
         if not batched:
             return y.squeeze(0)
         return y.transpose(0, 1) if swapped else y
+
+    def _nested(self, x: Tensor) -> Tensor:
+        """Self-attention of sequences that have no padding."""
+        parts = x.unbind()
+        lengths = [len(part) for part in parts]
+        y: Any = self.run_rows("full", torch.cat(parts), lengths)
+        made: Tensor = torch.nested.as_nested_tensor(list(y.split(lengths)))
+        return made
 
     def compute(self, query: Tensor, memory: Optional[Tensor], masks: Masks) -> Tensor:
         kind = "causal" if masks.causal else "none"

@@ -1,7 +1,7 @@
 """What the modules share: packed layers, the original module, and when to go back to it."""
 
 import collections
-import itertools
+import secrets
 import threading
 import warnings
 import weakref
@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from .._arrays import as_array, is_bf16
 from .._attend import reads_bf16
+from .._config import options_of
 from .._layer import Attention
+from ._forwards import watch
 from ._masks import Masks
 
 
@@ -97,7 +99,6 @@ class Layers:
 
 
 _modules: "weakref.WeakValueDictionary[int, PackedModule]" = weakref.WeakValueDictionary()
-_handles = itertools.count(1)
 _said: Set[str] = set()
 _fallbacks: "collections.Counter[str]" = collections.Counter()
 
@@ -144,24 +145,28 @@ class PackedModule(nn.Module):
     """An original module, and the layers that are made of its weights at the first calls.
 
     The weights stay those of ``original``. After a change of them by hand call ``repack``;
-    ``load_state_dict`` and ``to`` do it themselves.
+    ``load_state_dict``, of a part of it as well, and ``to`` do it themselves.
     """
 
     def __init__(self, original: nn.Module, heads: int, options: Dict[str, Any]) -> None:
         super().__init__()
+        options_of(options)  # says now what is wrong with them, not at the first call
         self.original = original
         self._layers = Layers(heads, options)
         self.train(original.training)
         self._register()
 
     def _register(self) -> None:
-        self._handle = next(_handles)
+        # A number that no other process has: a graph that was kept finds this module or none.
+        self._handle = secrets.randbits(62)
         _modules[self._handle] = self
-        self.register_load_state_dict_post_hook(_repack_hook)  # type: ignore[no-untyped-call]
+        watch(self, self.original)
 
     def repack(self) -> None:
         """Forgets the packed weights; the next call packs those that the original has then."""
         self._layers.clear()
+
+    forget = repack
 
     def _apply(self, *arguments: Any, **options: Any) -> Any:
         self.repack()
@@ -172,7 +177,6 @@ class PackedModule(nn.Module):
         state = dict(self.__dict__)
         state["_layers"] = (self._layers.heads, self._layers.options)
         state.pop("_handle")
-        state["_load_state_dict_post_hooks"] = type(self._load_state_dict_post_hooks)()
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -182,14 +186,19 @@ class PackedModule(nn.Module):
         self._layers = Layers(heads, options)
         self._register()
 
-    def why_not_dtype(self, *tensors: Tensor) -> Optional[str]:
-        """Why the layer cannot read tensors and weights of the original, if it cannot."""
+    def why_not_dtype(self, *tensors: Tensor, nested: bool = False) -> Optional[str]:
+        """Why the layer cannot read tensors and weights of the original, if it cannot.
+
+        Args:
+            nested: they may be nested
+        """
         dtype = tensors[0].dtype
         taken = [torch.float32]
         if reads_bf16(self._layers.options):
             taken.append(torch.bfloat16)
         if dtype not in taken or any(
-            one.dtype != dtype or one.device.type != "cpu" or one.is_nested for one in tensors
+            one.dtype != dtype or one.device.type != "cpu" or (one.is_nested and not nested)
+            for one in tensors
         ):
             names = " or ".join(str(one).rpartition(".")[2] for one in taken)
             return (
@@ -229,6 +238,13 @@ class PackedModule(nn.Module):
         layer(as_array(x), as_array(out), lengths=lengths, mask=mask)
         return out
 
+    def run_rows(self, kind: str, x: Tensor, lengths: List[int]) -> Tensor:
+        """Self-attention of rows ``(rows, width)`` of sequences without gaps."""
+        layer = self._layers.get(kind, self.weights, [len(x), max(lengths)])
+        out = x.new_empty(len(x), self.output_width())
+        layer(as_array(x), as_array(out), lengths=lengths)
+        return out
+
     def run_cross(
         self,
         x: Tensor,
@@ -252,11 +268,16 @@ class PackedModule(nn.Module):
         return out
 
 
-def _repack_hook(module: nn.Module, _: Any) -> None:
-    if isinstance(module, PackedModule):
-        module.repack()
-
-
 def module_of(handle: int) -> PackedModule:
-    """The module that a compiled graph names."""
-    return _modules[handle]
+    """The module that a compiled graph names.
+
+    Raises:
+        RuntimeError: it is not in this process, or no more.
+    """
+    module = _modules.get(handle)
+    if module is None:
+        raise RuntimeError(
+            "headroom: this graph was made with a module that is not in this process; compile the"
+            " module that MultiheadAttention.from_module returns here"
+        )
+    return module

@@ -100,12 +100,16 @@ def shown_in(mask: Tensor) -> Union[Tensor, Reason]:
     return seen[:, 0]
 
 
-def padding_in(mask: Tensor, pattern: Pattern, past: int, shape: Shape) -> Union[Tensor, Reason]:
+def padding_in(mask: Tensor, rule: Rule, past: int, shape: Shape) -> Union[Tensor, Reason]:
     """``(batch, keys)``, true where there is a token, of a mask that somebody else made.
+
+    A row that sees a key is no padding, though nobody sees it: somebody may ask for what it says.
+    Only where distances are counted in tokens there was a mask of padding, which says which they
+    are.
 
     Args:
         mask: ``(batch or 1, heads or 1, tokens or 1, keys)``, true or 0 where a key is seen
-        pattern: of the layer; a mask that shows other keys is refused
+        rule: of the layer; a mask that shows other keys is refused
     """
     if mask.dim() == 4 and mask.shape[2] == 1:
         mask = mask.expand(-1, -1, shape.tokens, -1)
@@ -115,12 +119,15 @@ def padding_in(mask: Tensor, pattern: Pattern, past: int, shape: Shape) -> Union
     if isinstance(shown, str):
         return shown
     seen = shown.expand(shape.batch, -1, -1)
-    ruled = expected(pattern, past, (shape.tokens, mask.shape[3]))
+    ruled = expected(rule.pattern, past, (shape.tokens, mask.shape[3]))
     # The last query sees all that the order shows, and is a token or comes after all of them.
     last, known = seen[:, -1], ruled[-1]
     there = torch.where(known, last, (seen & ruled).any(1) | ~ruled.any(0))
-    rows = there[:, past : past + shape.tokens]
-    if not bool(((seen == (ruled & there[:, None])) | ~rows[:, :, None]).all()):
+    padding = ~there[:, past : past + shape.tokens]
+    as_ruled = (seen == (ruled & there[:, None])).all(2)
+    if rule.bias != "tokens":
+        as_ruled = as_ruled & ~padding
+    if not bool((as_ruled | (padding & ~seen.any(2))).all()):
         return "the mask shows other keys than the layer's own order, window and padding"
     there[:, past + shape.tokens :] = False
     return there
@@ -136,7 +143,7 @@ def _padding_of(
     told = mask.told if isinstance(mask, NumberedMask) else None
     if told is None:
         whole = mask.whole() if isinstance(mask, NumberedMask) else mask
-        found = padding_in(whole, rule.pattern, past.places, shape)
+        found = padding_in(whole, rule, past.places, shape)
         return found if isinstance(found, str) else (found, 0)
     if told.sizes[:2] != shape or told.sizes.first_query != past.places:
         return "the mask is for other tokens than those of the call"
@@ -245,7 +252,7 @@ def _placed(
         if isinstance(found, str):
             return found
         if there is not None:  # a sequence without a token has no position
-            known = offsets or found
+            known = offsets or [0] * shape.batch
             some = there.any(1).tolist()
             found = [f if one else k for f, k, one in zip(found, known, some)]
         if (

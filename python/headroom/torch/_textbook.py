@@ -1,11 +1,12 @@
 """The module that textbooks build: three products, a mask, heads as views, an output product."""
 
-from typing import Any, List, Optional
+from typing import TYPE_CHECKING, Any, List, Optional
 
 import torch
 from torch import Tensor, nn
 
 from . import _operator
+from ._forwards import TRACED, is_traced, own_forward
 from ._masks import Masks
 from ._packed import (
     TRAINING,
@@ -14,6 +15,11 @@ from ._packed import (
     say_once,
     why_gradients,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._config import LayerOptions
 
 _PRODUCTS = ("W_query", "W_key", "W_value")
 
@@ -46,6 +52,21 @@ def _is_causal(module: nn.Module, given: Optional[bool]) -> bool:
     return True if given is None else given
 
 
+def _check_products(original: nn.Module, parts: List[nn.Module]) -> None:
+    """Raises:
+    TypeError: one of them computes something else than a product.
+    """
+    named = [(name, getattr(part, name)) for part in parts for name in _PRODUCTS]
+    if getattr(original, "out_proj", None) is not None:
+        named.append(("out_proj", original.out_proj))
+    for name, linear in named:
+        if not isinstance(linear, nn.Linear):
+            raise TypeError(f"{name} is a {type(linear).__name__}; allowed is nn.Linear")
+        own = own_forward(linear)
+        if own is not None:
+            raise TypeError(f"{name} {own}, which the layer would leave out; allowed is nn.Linear")
+
+
 def _joined(parts: List[Optional[Tensor]]) -> Optional[Tensor]:
     present = [part for part in parts if part is not None]
     return torch.cat(present) if present else None
@@ -60,13 +81,14 @@ class TextbookAttention(PackedModule):
 
     @staticmethod
     def from_module(
-        module: nn.Module, *, causal: Optional[bool] = None, **options: Any
+        module: nn.Module, *, causal: Optional[bool] = None, **options: "Unpack[LayerOptions]"
     ) -> "TextbookAttention":
         """As ``MultiheadAttention.from_module``."""
         return TextbookAttention(module, causal, options)
 
     def __init__(self, original: nn.Module, causal: Optional[bool], options: Any) -> None:
         parts = _heads_of(original) or [original]
+        _check_products(original, parts)
         heads = len(parts) if parts[0] is not original else int(getattr(original, "num_heads", 1))
         super().__init__(original, heads, options)
         self._kind = "causal" if _is_causal(parts[0], causal) else "full"
@@ -93,7 +115,10 @@ class TextbookAttention(PackedModule):
         return sum(int(part.W_query.out_features) for part in self._parts())  # type: ignore
 
     def _why_original(self, x: Tensor) -> Optional[str]:
-        first = self._parts()[0].W_query.weight  # type: ignore[union-attr]
+        part: Any = self._parts()[0]
+        first: Tensor = part.W_query.weight
+        if is_traced():
+            return TRACED
         reason = why_gradients(x, first)
         if reason is not None:
             return reason

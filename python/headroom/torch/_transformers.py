@@ -1,17 +1,24 @@
 """An attention implementation for the models of ``transformers``."""
 
 import atexit
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 import torch
 from torch import Tensor
 
 from .._arrays import as_array
 from .._attend import Kernels, Rule, heads_of, reads_bf16, sinks_array
+from .._numbers import text
+from ._forwards import TRACED, is_recorded
 from ._mask_function import numbered_mask
 from ._models import additive_mask, check_models, honours, own_way, refuse_config
 from ._packed import say_once
 from ._seen import NumberedMask, Seen, plain_mask
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._config import AttendOptions
 
 _kernels: Dict[str, Dict[torch.dtype, Kernels]] = {}
 # transformers keeps what is registered longer than the interpreter keeps the extension module.
@@ -39,6 +46,11 @@ def attend(
     out = make(q.shape, dtype=query.dtype)
     seen = None if mask is None else as_array(mask)
     rule = Rule(causal, window, scale, softcap)
+    if name not in _kernels:  # of a program that another process exported
+        raise RuntimeError(
+            f"headroom: the implementation {name!r} is not known in this process; call"
+            f" register_transformers({name!r}) first"
+        )
     kernels = _kernels[name][query.dtype].get(q, k, rule)
     more = sinks_array(sinks, q.shape[2])
     kernels.run(q, k, v, as_array(out), seen, more, query_lengths, key_lengths, None)
@@ -107,6 +119,8 @@ def _fits(mask: Tensor, query: Tensor, key: Tensor) -> bool:
 def _why_not(name: str, call: Call) -> Optional[str]:
     tensors = (call.query, call.key, call.value)
     more = [one for one in (call.s_aux, call.position_bias) if one is not None]
+    if is_recorded():
+        return TRACED
     if call.dropout > 0:
         return "attention weights are dropped"
     if torch.is_grad_enabled() and any(one.requires_grad for one in (*tensors, *more)):
@@ -220,7 +234,27 @@ def _by_others(module: Any, call: Call, why: str, others: Dict[str, Any]) -> Any
     return function(module, *tensors, mask, dropout=call.dropout, **extras, **others)
 
 
-def register_transformers(name: str = "headroom", **options: Any) -> str:
+ROWS = "headroom_rows"  # of models whose whole layers are replaced
+
+
+def _check_name(name: str) -> None:
+    """Raises:
+    TypeError: it is no text.
+    ValueError: others have it.
+    """
+    from transformers import AttentionInterface, AttentionMaskInterface
+
+    text("name", name)
+    interfaces: Any = (AttentionInterface, AttentionMaskInterface)
+    known = {"eager"}.union(*(one().keys() for one in interfaces))
+    if name in known and name not in _kernels:
+        raise ValueError(
+            f"name is {name!r}, an implementation that transformers has already, and models that"
+            " ask for it would get another one; choose a name of your own, such as 'headroom'"
+        )
+
+
+def register_transformers(name: str = "headroom", **options: "Unpack[AttendOptions]") -> str:
     """Makes the attention known to ``transformers``: ``attn_implementation="headroom"``.
 
     It computes every call of float32 and bfloat16 models on the CPU: prompts, tokens after a cache,
@@ -242,6 +276,8 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
 
     Raises:
         ImportError: ``transformers`` is not installed, or older than 4.53.
+        TypeError: an option is not known.
+        ValueError: transformers, or somebody else, has an implementation of that name.
 
     A model is refused with a ValueError, when it is loaded or first called, if it would lose a
     part of its attention: if it computes attention without asking for an implementation, or hands
@@ -292,8 +328,11 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
             refuse_config(arguments.get("config"), name)
         if sizes or "q_length" not in arguments:  # of an older transformers
             return sdpa_mask(*sizes, **{**arguments, "allow_is_causal_skip": False})
+        if name == ROWS:  # a whole layer has an order of its own, for which the mask is asked
+            arguments.update(allow_is_causal_skip=False, allow_is_bidirectional_skip=False)
         return numbered_mask(**arguments)
 
+    _check_name(name)
     _kernels[name] = {torch.float32: Kernels(options)}
     if reads_bf16(options):
         _kernels[name][torch.bfloat16] = Kernels({**options, "dtype": "bf16"})
@@ -301,3 +340,20 @@ def register_transformers(name: str = "headroom", **options: Any) -> str:
     AttentionMaskInterface.register(name, mask)
     check_models(name)
     return name
+
+
+def _of_attention(options: Mapping[str, Any]) -> Dict[str, Any]:
+    """Options of a layer without those that attention alone does not have."""
+    of_layers = ("formulation", "weights_dtype", "cache_dtype")
+    return {name: value for name, value in options.items() if name not in of_layers}
+
+
+def register_rows(options: Mapping[str, Any]) -> str:
+    """The implementation of accelerated models, by options of their layers."""
+    return register_transformers(ROWS, **_of_attention(options))  # type: ignore[arg-type, unused-ignore]
+
+
+def require_rows(options: Mapping[str, Any]) -> None:
+    """A model that was accelerated in another process asks for it before its layers are called."""
+    if ROWS not in _kernels:
+        register_rows(options)

@@ -2,7 +2,8 @@
 
 import inspect
 import threading
-from typing import Any, Dict, List, NamedTuple, Optional, Union
+from types import MethodType
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -10,11 +11,13 @@ from torch import Tensor, nn
 from .._arrays import as_array
 from .._cache import KeyValueCache
 from .._layer import Attention
+from ._forwards import TRACED, is_traced, watch
 from ._handed import Memory, as_shown, piece_of
-from ._model_layer import Place, load, rule_of
-from ._models import unusual
+from ._model_layer import Place, load, noted_positions, rule_of
+from ._models import unusual, weights_wanted
 from ._packed import say_once, why_gradients
-from ._rows import Past, Rows, Shape
+from ._rows import Past, Rows, Rule, Shape
+from ._transformers import require_rows
 
 
 class Sizes(NamedTuple):
@@ -47,23 +50,88 @@ class WholeLayer:
     """What replaces the ``forward`` of a module.
 
     Calls that it cannot compute go to the module's own, with a warning once. A cache that was begun
-    here is refused there.
+    here is refused there. A copy, or one from a pickle, packs the weights of its module at its
+    first call.
     """
 
     read = _READ
+    dtype: torch.dtype
+    attention: Attention
+    rule: Rule
+    changes: bool  # rotary positions with the length of a call
 
     def __init__(
         self, place: Place, config: Dict[str, Any], options: Dict[str, Any], sizes: Sizes
     ) -> None:
-        self.place, self.config, self.options, self.sizes = place, config, options, sizes
-        self.own = place.module.forward
-        self.names = list(inspect.signature(self.own).parameters)
+        index: int = getattr(place.module, "layer_idx", None) or 0
+        output = None if place.output is None else NoProduct(place.output)
+        self._take(
+            {
+                "place": place,
+                "config": config,
+                "options": options,
+                "sizes": sizes,
+                "index": index,
+                "output": output,
+            }
+        )
+        self.repack()
+
+    def __getstate__(self) -> Dict[str, Any]:
+        names = ("place", "config", "options", "sizes", "index", "output")
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self._take(state)
+        if self.place.hooked:
+            require_rows(self.options)
+
+    def _take(self, state: Dict[str, Any]) -> None:
+        self.place: Place = state["place"]
+        self.config: Dict[str, Any] = state["config"]
+        self.options: Dict[str, Any] = state["options"]
+        self.sizes: Sizes = state["sizes"]
+        self.index: int = state["index"]
+        self.output: Optional[NoProduct] = state["output"]
+        # The module itself may not be whole yet, where both are parts of a copy.
+        own = type(self.place.module).forward
+        self.names = list(inspect.signature(own).parameters)[1:]
         self.memory = Memory()
         self.lock = threading.Lock()
-        self.index: int = getattr(place.module, "layer_idx", None) or 0
-        self.repack()
-        self.rule = rule_of(self.attention.config, self.names)
-        self.changes = self.attention.config["rotary"]["context"] > 0
+        self.stale = True
+        self.left = False
+        self.asked = False  # for attention weights, by the module around this one
+        self.watches: List[Any] = []
+
+    def enter(self) -> None:
+        """Replaces the forward of the module."""
+        self.place.module.forward = self
+        if self.output is not None:
+            self.output.module.forward = self.output
+
+    def note_asked(self, parent: nn.Module, args: Any, kwargs: Any) -> None:
+        """A hook of the module around this one, which alone is told that weights are asked for."""
+        given = inspect.signature(type(parent).forward).bind(parent, *args, **kwargs).arguments
+        self.asked = bool(given.get("output_attentions"))
+
+    def leave(self) -> None:
+        """Gives the module its own back. Whoever has set another forward since, which may call this
+        one, gets what the module's own gives."""
+        self.left = True
+        for one in self.watches:
+            one.remove()
+        replaced: List[Tuple[nn.Module, Any]] = [(self.place.module, self)]
+        if self.output is not None:
+            self.output.left = True
+            replaced.append((self.output.module, self.output))
+        for module, ours in replaced:
+            if module.__dict__.get("forward") is ours:
+                del module.forward
+
+    @property
+    def own(self) -> Callable[..., Any]:
+        """What the module computes by itself."""
+        return MethodType(type(self.place.module).forward, self.place.module)
 
     def _make(self) -> Attention:
         options = {**self.options, **({"dtype": "bf16"} if self.dtype == torch.bfloat16 else {})}
@@ -76,17 +144,43 @@ class WholeLayer:
 
     @property
     def packed_bytes(self) -> int:
+        self._refresh()
         made: int = self.attention.costs["packed_bytes"]
         return made
 
+    def forget(self) -> None:
+        """The next call packs the weights that the module has then."""
+        self.stale = True
+
+    def _refresh(self) -> None:
+        if self.stale:
+            with self.lock:
+                if self.stale:
+                    self.repack()
+
     def repack(self) -> None:
         """Packs the weights that the module has now. Caches that were begun before are refused."""
-        self.dtype: torch.dtype = next(self.place.module.parameters()).dtype
-        self.attention = self._make()
+        self.stale = False  # first, so that what changes meanwhile counts
+        try:
+            self.dtype = next(self.place.module.parameters()).dtype
+            self.attention = self._make()
+        except BaseException:
+            self.stale = True
+            raise
+        self.rule = rule_of(self.attention.config, self.names)
+        self.changes = self.attention.config["rotary"]["context"] > 0
+        if not self.watches:
+            place = self.place
+            first = None if place.first is None else place.first.relative_attention_bias
+            read = (place.module, place.output, first)
+            self.watches = watch(self, *(one for one in read if one is not None))
 
     @torch.compiler.disable  # type: ignore[untyped-decorator, unused-ignore]
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kwargs.update(zip(self.names, args))
+        if self.left:
+            return self.own(**kwargs)
+        self._refresh()
         x = kwargs["hidden_states"]
         reason = self._why_not(x, kwargs)
         if reason is not None:
@@ -111,6 +205,8 @@ class WholeLayer:
         )
 
     def _why_not(self, x: Tensor, given: Dict[str, Any]) -> Optional[str]:
+        if is_traced():
+            return TRACED
         if x.dtype != self.dtype or x.device.type != "cpu" or x.dim() != 3 or 0 in x.shape:
             return f"the layer takes (batch, tokens, width) of {self.dtype} on the CPU"
         reason = why_gradients(x, *self.place.module.parameters())
@@ -118,6 +214,8 @@ class WholeLayer:
             return reason
         if self.place.module.training and self._drops():
             return "attention weights are dropped"
+        if self.asked or weights_wanted():
+            return "attention weights are asked for"
         more = unusual({name: value for name, value in given.items() if name not in self.read})
         if more:
             return f"{type(self.place.module).__name__} is given {more[0]!r}"
@@ -134,10 +232,9 @@ class WholeLayer:
         if self.place.first is not None and given.get("position_bias") is None:
             given["position_bias"] = self._biases(given)
         found = self.own(**given)
-        if self.place.output is None:
+        if self.output is None:
             return found
-        product: Any = self.place.output.forward
-        return (product.own(found[0]), *found[1:])
+        return (self.output.own(found[0]), *found[1:])
 
     def _biases(self, given: Dict[str, Any]) -> Tensor:
         """What the first layer of the stack would have handed on."""
@@ -169,9 +266,14 @@ class WholeLayer:
             if not begun and int(cache.get_seq_length(self.index)) > 0:
                 return OWN_CACHE
         past = cache.layers[self.index].past if begun else Past()
+        positions = self._positions(given)
+        if isinstance(positions, str):
+            if begun:
+                raise self._cannot_go_on(positions)
+            return positions
         mask = given.get("attention_mask", given.get("mask"))
         mask = as_shown(mask, self.place.mask, given.get("alibi"))
-        rows = self.memory.rows_of(mask, given.get("position_ids"), self.rule, past, shape)
+        rows = self.memory.rows_of(mask, positions, self.rule, past, shape)
         if isinstance(rows, str):
             if begun:
                 raise self._cannot_go_on(rows)
@@ -180,7 +282,7 @@ class WholeLayer:
             layer = packed_layer(cache, self.index, self.attention, shape.batch)
             if layer is None:
                 return NO_CACHE
-        context = self._end(given.get("position_ids"), past, shape)
+        context = self._end(positions, past, shape)
         kept = None if layer is None else layer.room(rows.counts(shape))
         try:
             with torch.no_grad():
@@ -192,6 +294,16 @@ class WholeLayer:
         if layer is not None:
             layer.past = Past(past.places + shape.tokens, rows.after, rows.offsets)
         return out
+
+    def _positions(self, given: Dict[str, Any]) -> Union[None, Tensor, str]:
+        """What the model turns the rows by; None: their places."""
+        positions: Optional[Tensor] = given.get("position_ids")
+        turned = given.get("position_embeddings")
+        if positions is None and turned is not None:
+            positions = noted_positions(turned)
+            if positions is None and self.attention.config["rotary"]["pairs"] != "none":
+                return "nobody says which positions turn the rows"
+        return positions
 
     def _end(self, positions: Optional[Tensor], past: Past, shape: Shape) -> int:
         """Where the positions of a call end, as the model counts them; needed where its rotary
@@ -291,7 +403,12 @@ class NoProduct:
     """The last product of a layer that another module computes: already done."""
 
     def __init__(self, module: nn.Module) -> None:
-        self.own = module.forward
+        self.module = module
+        self.left = False
 
-    def __call__(self, x: Tensor) -> Tensor:
-        return x
+    def own(self, x: Tensor) -> Any:
+        """What the module computes by itself."""
+        return type(self.module).forward(self.module, x)
+
+    def __call__(self, x: Tensor) -> Any:
+        return self.own(x) if self.left else x

@@ -2,6 +2,9 @@
 (() => {
   const make = headroom.element;
   const kNarrow = 640;
+  // What the narrower of A4 and Letter leaves between its margins and those of the page. A screen's width says nothing
+  // about the paper's.
+  const kPaper = 660;
 
   const download = (name, type, text) => make("button", { type: "button", onclick: () => {
     const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
@@ -23,13 +26,14 @@
       grid: Array.isArray(option.grid) ? option.grid.map(lower) : lower(option.grid) } };
   };
 
-  // A chart with its note and its table.
-  const figureOf = (chart, model, selection) => {
+  // A chart with its note and its table. What few readers want is folded, and drawn once it is opened.
+  const figureOf = (chart, model, selection, follow) => {
     const canvas = make("div", { class: "chart", role: "img", id: "chart-" + chart.name });
     const note = make("p", { class: "note" });
-    const details = make("details", { ontoggle: () => fillTable() }, make("summary", {}, "Table"));
+    const details = make("details", { class: "table", ontoggle: () => fillTable() }, make("summary", {}, "Table"));
     let drawn = null;
     let stale = true;
+    let looks = [];
 
     const fillTable = () => {
       if (!details.open || !stale) return;
@@ -38,50 +42,42 @@
         headroom.tableElement(chart.table(model, selection), chart.title));
     };
     const draw = (dark, printing) => {
+      looks = [dark, printing];
       stale = true;
       fillTable();
       note.textContent = headroom.noteOf(chart, model, selection);
-      const width = document.getElementById("charts").clientWidth;
+      const width = printing ? kPaper : document.getElementById("charts").clientWidth;
       const view = { theme: headroom.theme(dark), width, narrow: width < kNarrow };
       let option = headroom.hasCharts ? chart.draw(model, selection, view) : null;
       canvas.setAttribute("aria-label", chart.title + ". " + note.textContent + " The table follows.");
       canvas.hidden = option === null;
       element.hidden = option === null && headroom.hasCharts;
-      if (option === null) return;
+      if (option === null || (chart.folded && !inside.open)) return;
       let height = chart.height(model, selection);
       if (printing) ({ option, height } = onPaper(option, width, height));
       canvas.style.height = height + "px";
-      drawn = drawn || echarts.init(canvas, null, { renderer: "svg", width, height });
+      if (!drawn) {
+        drawn = echarts.init(canvas, null, { renderer: "svg", width, height });
+        if (chart.name !== "samples") drawn.on("click", follow);
+      }
       drawn.resize({ width, height });
       drawn.setOption(option, { notMerge: true });
     };
-    const element = make("figure", { id: chart.name }, make("figcaption", {}, make("h3", {}, chart.title)),
-      note, canvas, details);
-    return { chart, draw, fillTable, element, open: () => { details.open = true; fillTable(); } };
+    const title = make("h3", {}, chart.title);
+    const inside = chart.folded
+      ? make("details", { class: "folded", ontoggle: () => inside.open && draw(...looks) },
+        make("summary", {}, title), note, canvas, details)
+      : make("div", {}, title, note, canvas, details);
+    const element = make("figure", { id: chart.name, "aria-label": chart.title }, inside);
+    return { chart, draw, element, reason: () => chart.empty(model, selection),
+      open: () => { details.open = true; fillTable(); } };
   };
 
-  // What this selection leaves nothing to draw of, and why.
+  // What this selection leaves too little to draw of, and what would draw it.
   const notDrawn = (figures) => {
     const hidden = figures.filter((figure) => figure.element.hidden);
-    return hidden.length === 0 ? "" : "Not drawn: " + hidden.map(({ chart }) =>
-      chart.title.replace(/:.*/, "") + " (" + chart.empty.replace(/^N/, "n").replace(/\.$/, "") + ")").join("; ") + ".";
-  };
-
-  // A click on a cell shows it in the chart of raw samples.
-  const followClicks = (figures, selection, change) => {
-    for (const figure of figures) {
-      const chart = headroom.hasCharts &&
-        echarts.getInstanceByDom(figure.element.querySelector(".chart"));
-      if (!chart || figure.chart.name === "samples") continue;
-      chart.on("click", ({ data }) => {
-        const cell = data && (data.cell || (data.item && data.item.cell));
-        if (!cell) return;
-        selection.shape = cell.shapeId;
-        change("shape");
-        selection.cell = cell.id;
-        change("cell");
-      });
-    }
+    return hidden.length === 0 ? [] : [make("h3", {}, "Not drawn"), make("ul", {}, ...hidden.map(({ chart, reason }) =>
+      make("li", {}, headroom.shortTitle(chart) + ": " + reason() + ".")))];
   };
 
   const start = (data) => {
@@ -95,13 +91,22 @@
       return;
     }
     const selection = headroom.firstSelection(model);
-    const figures = headroom.charts.map((chart) => figureOf(chart, model, selection));
+    // A click on a cell shows it in the chart of raw samples.
+    const follow = ({ data }) => {
+      const cell = data && (data.cell || (data.item && data.item.cell));
+      if (!cell) return;
+      selection.shape = cell.shapeId;
+      change("shape");
+      selection.cell = cell.id;
+      change("cell");
+    };
+    const figures = headroom.charts.map((chart) => figureOf(chart, model, selection, follow));
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     let printing = false;
-    const missing = make("p", { class: "note", id: "not-drawn" });
+    const missing = make("div", { class: "note", id: "not-drawn" });
     const drawAll = () => {
       figures.forEach((figure) => figure.draw(scheme.matches && !printing, printing));
-      missing.textContent = notDrawn(figures);
+      missing.replaceChildren(...notDrawn(figures));
     };
     const change = (key) => {
       controls.follow(key);
@@ -111,12 +116,12 @@
       }
       figures.filter(({ chart }) => chart.uses.includes(key) || (key === "shape" && chart.uses.includes("cell")))
         .forEach((figure) => figure.draw(scheme.matches));
-      missing.textContent = notDrawn(figures);
+      missing.replaceChildren(...notDrawn(figures));
     };
     const controls = headroom.controls(model, selection, change);
     place.append(controls.element, ...figures.map((figure) => figure.element), missing);
+    document.querySelector("#samples .note").before(controls.cells);
     drawAll();
-    followClicks(figures, selection, change);
     scheme.addEventListener("change", drawAll);
     // On paper: light, with every chart as wide as the sheet.
     addEventListener("beforeprint", () => { printing = true; drawAll(); });

@@ -210,11 +210,18 @@ headroom.chart = (() => {
     return steps === cells.length ? "tokens in the cache before a step" : "tokens, or those in the cache before a step";
   };
 
+  // Those of a chart at one number of tokens.
+  const tokensText = ([cell], selection) => cell === undefined ? format.count(selection.tokens, "token")
+    : format.count(cell.shape.tokens, "token") + (cell.shape.past > 0 ? " after " + cell.shape.past : "");
+
+  // Why a chart with one value on its axis is not drawn, and which axis of a sweep would draw it.
+  const oneOf = (what, axis) => "one " + what + " was measured for this selection; add " + axis;
+
   // A column of ranks, in tables that have cells of several.
   const ranksColumn = (cells) => cells.some((cell) => cell.ranks > 1)
     ? { head: [["ranks", 1]], of: (cell) => [cell.ranks] } : { head: [], of: () => [] };
 
   const cellName = (cell) => cell.way + ", t" + cell.threads;
 
-  return { axis, axisBelow, base, cellName, cellTip, endLabels, endRoom, intervals, legend, lineSeries, logAxis, logTicks, ranksColumn, shortName, sideLabels, thinned, threadsText, tip, tokensName };
+  return { axis, axisBelow, base, cellName, cellTip, endLabels, endRoom, intervals, legend, lineSeries, logAxis, logTicks, oneOf, ranksColumn, shortName, sideLabels, thinned, threadsText, tip, tokensName, tokensText };
 })();

@@ -1,4 +1,4 @@
-// One set of controls for all charts.
+// One set of controls for all charts, and `cells` for that of raw samples.
 headroom.controls = (model, selection, changed) => {
   const make = headroom.element;
   const { format, distinct } = headroom;
@@ -28,7 +28,7 @@ headroom.controls = (model, selection, changed) => {
         } }),
       key === "backends" ? headroom.swatch(name) : "", name)));
 
-  const members = () => timed.filter((cell) => cell.family === selection.family);
+  const members = () => timed.filter((cell) => cell.families.includes(selection.family));
   const kNumbers = {
     tokens: [(cell) => cell.tokens, format.tokens],
     heads: [(cell) => cell.shape.heads, (cell) => String(cell.shape.heads)],
@@ -46,19 +46,14 @@ headroom.controls = (model, selection, changed) => {
   const cells = select("Cell", "cell", () => timed.filter((cell) => cell.shapeId === selection.shape)
     .map((cell) => [cell.id, headroom.chart.cellName(cell)]), text);
   const families = select("Family", "family", () =>
-    distinct(timed, (cell) => cell.family).map((name) => [name, name]), text);
+    model.families.map((name) => [name, name]), text);
   const threads = select("Threads", "threads", () =>
     distinct(timed, (cell) => cell.threads).map((count) => [count, "up to " + format.threads(count)]), Number);
-  const versus = select("Split against wrapper of", "versus", () =>
-    distinct(timed.filter((cell) => cell.wrapper), (cell) => cell.backend).map((name) => [name, name]), text);
 
   // Families differ in heads and tokens, shapes in cells, so the lists are filled again.
   const follow = (key) => {
     if (key === "family") {
-      for (const name of ["tokens", "heads"]) {
-        const open = distinct(members(), kNumbers[name][0]);
-        if (!open.includes(selection[name])) selection[name] = open[open.length - 1];
-      }
+      Object.assign(selection, headroom.startOf(model, selection.family));
       tokens.fill();
       heads.fill();
     }
@@ -79,8 +74,8 @@ headroom.controls = (model, selection, changed) => {
       boxes("Backends", "backends", named(false)),
       ...(peers.length > 0 ? [boxes("Other libraries", "backends", peers, "peers")] : []),
       boxes("Formulations", "formulations", distinct(timed, (cell) => cell.formulation)),
-      threads.element, families.element, tokens.element, heads.element, shapes.element,
-      ...(timed.some((cell) => cell.wrapper) ? [versus.element] : []), cells.element),
+      threads.element, families.element, tokens.element, heads.element, shapes.element),
+    cells: cells.element,
   };
 };
 

@@ -14,11 +14,12 @@ headroom.read = (data) => {
     return precision === "f32" && !stored ? "" : precision + stored;
   };
 
-  // Shapes that differ only in heads and tokens belong to one family; steps, in heads and what lies in the cache.
+  // Shapes that differ only in heads and tokens (steps: in heads and the length of the cache) belong to two families: that of
+  // their head width, where more heads make a wider layer, and that of the layer's width, where they make narrower heads.
   const kNamed = ["batch", "tokens", "past", "heads", "head_dim", "kv_heads", "d_in", "d_out", "d_proj", "causal",
     "qkv_bias", "out_proj", "dropout"];
-  const familyOf = (shape, contest) => {
-    const parts = ["heads of " + shape.head_dim];
+  const familiesOf = (shape, contest) => {
+    const parts = [];
     if (shape.past > 0) parts.push("steps of " + headroom.format.count(shape.tokens, "token"));
     if (shape.kv_heads > 0) parts.push(shape.heads / shape.kv_heads + " heads to a key head");
     if (shape.batch !== 1) parts.push("batch " + shape.batch);
@@ -37,7 +38,7 @@ headroom.read = (data) => {
       parts.push([name.replaceAll("_", " "), ...values.slice(0, 8)].join(" ") + (values.length > 8 ? " ..." : ""));
     }
     if (contest.includes(" ")) parts.push(contest.slice(contest.indexOf(" ") + 1));
-    return parts.join(", ");
+    return ["heads of " + shape.head_dim, "width " + shape.d_out].map((name) => [name, ...parts].join(", "));
   };
 
   const cellOf = (line, place) => {
@@ -51,7 +52,7 @@ headroom.read = (data) => {
       way: line.backend + "/" + line.formulation + (how && " " + how),
       overF32: found && versus(found.over_f32), front: found && found.front,
       backend: line.backend, formulation: line.formulation, threads: line.threads, ranks, isa: line.isa,
-      shape, family: familyOf(shape, data.shapes[place]), shapeId: data.shapes[place],
+      shape, families: familiesOf(shape, data.shapes[place]), shapeId: data.shapes[place],
       // Its place on an axis of tokens; `format.tokens` says it in words.
       tokens: shape.past > 0 ? shape.past : shape.tokens, exact: !data.shapes[place].includes(" "),
       time: line.time_s && {
@@ -70,12 +71,28 @@ headroom.read = (data) => {
     };
   };
 
+  // Those that hold shapes which no other holds all of, as one of a single width whose heads are all as wide does not; and
+  // no single shape, unless there is nothing else.
+  const familiesWith = (timed) => {
+    const shapes = new Map();
+    for (const cell of timed) {
+      for (const name of cell.families) shapes.set(name, (shapes.get(name) || new Set()).add(cell.shapeId));
+    }
+    const all = [...shapes];
+    const within = (a, b) => [...a].every((shape) => b.has(shape));
+    const own = all.filter(([, mine], i) => !all.some(([, other], k) =>
+      k !== i && within(mine, other) && (other.size > mine.size || k < i)));
+    const several = own.filter(([, mine]) => mine.size > 1);
+    return (several.length > 0 ? several : own).map(([name]) => name);
+  };
+
   const lines = data.results.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   const all = lines.map(cellOf);
   const cells = data.order.map((place) => all[place]);
   const timed = cells.filter((cell) => cell.status === "ok");
   return {
-    cells, timed, measured: all, environment: data.environment, raw: data.results,
+    cells, timed, families: familiesWith(timed), measured: all, environment: data.environment, raw: data.results,
+    focus: data.focus,
     baseline: data.baseline, noiseFloor: data.noise_floor, margin: data.margin,
     peaks: data.roofs || {},
   };
@@ -89,45 +106,72 @@ headroom.noteOf = (chart, model, selection) => {
     (drawn ? " Crosses and thin lines of dashes and dots: other libraries." : "");
 };
 
+// Without what it explains, where others are listed beside it.
+headroom.shortTitle = (chart) => chart.title.replace(/:.*/, "");
+
 headroom.distinct = (items, key) => {
   const values = [...new Set(items.map(key))];
   return values.every((value) => typeof value === "number") ? values.sort((a, b) => a - b) : values;
 };
 
-// The initial selection: the family, tokens, heads and shape with the most data.
-headroom.firstSelection = (model) => {
-  const timed = model.timed;
-  // Of equals what is most exact, which the verdict is about; then the largest number, or what comes last.
-  const most = (items, key, value) => {
-    const seen = new Map();
-    for (const item of items) {
-      if (!seen.has(key(item))) seen.set(key(item), { name: key(item), values: new Set(), exact: false });
-      const entry = seen.get(key(item));
-      entry.values.add(value(item));
-      entry.exact = entry.exact || item.exact;
-    }
-    return [...seen.values()].reduce((best, entry) => {
-      if (best === undefined) return entry;
-      const more = entry.values.size - best.values.size || entry.exact - best.exact;
-      const smaller = typeof entry.name === "number" && entry.name < best.name;
-      return more > 0 || (more === 0 && !smaller) ? entry : best;
-    }, undefined)?.name;
+// The name with the most different values; of equals what is most exact, which the verdict is about; then the largest
+// number, or what comes last.
+headroom.most = (items, key, value) => {
+  const seen = new Map();
+  for (const item of items) {
+    if (!seen.has(key(item))) seen.set(key(item), { name: key(item), values: new Set(), exact: false });
+    const entry = seen.get(key(item));
+    entry.values.add(value(item));
+    entry.exact = entry.exact || item.exact;
+  }
+  return [...seen.values()].reduce((best, entry) => {
+    if (best === undefined) return entry;
+    const more = entry.values.size - best.values.size || entry.exact - best.exact;
+    const smaller = typeof entry.name === "number" && entry.name < best.name;
+    return more > 0 || (more === 0 && !smaller) ? entry : best;
+  }, undefined)?.name;
+};
+
+// The tokens and heads of a family with the most data: for the first picture, else for the second. Of equals, the fewest
+// tokens of a layer of one width, where the sentence above the pictures begins as well; else the most.
+headroom.startOf = (model, family) => {
+  const members = model.timed.filter((cell) => cell.families.includes(family));
+  const [first] = [members.filter((cell) => cell.wrapper), members.filter((cell) => cell.baseline), members]
+    .filter((cells) => cells.length > 0);
+  const sign = family.startsWith("width ") ? -1 : 1;
+  return {
+    tokens: sign * headroom.most(first, (c) => sign * c.tokens, (c) => c.shape.heads),
+    heads: headroom.most(members, (c) => c.shape.heads, (c) => c.tokens),
   };
-  const family = most(timed, (c) => c.family, (c) => c.shapeId);
-  const members = timed.filter((cell) => cell.family === family);
-  const based = members.filter((cell) => cell.baseline);
+};
+
+// The initial selection. The first question is best answered at one width, where the work is the same for all heads: such a
+// family with the most heads, else the family with the most shapes, and of equals what is most exact, or comes first.
+headroom.firstSelection = (model) => {
+  const { timed } = model;
+  const weigh = (name) => {
+    const members = timed.filter((cell) => cell.families.includes(name));
+    const { tokens } = headroom.startOf(model, name);
+    const heads = headroom.distinct(members.filter((cell) => cell.wrapper && cell.tokens === tokens), (cell) => cell.shape.heads);
+    return [name.startsWith("width ") && heads.length > 1 ? heads.length : 0,
+      headroom.distinct(members, (cell) => cell.shapeId).length, members.some((cell) => cell.exact)];
+  };
+  const heavier = (a, b) => {
+    const i = a.findIndex((value, k) => value !== b[k]);
+    return i >= 0 && a[i] > b[i];
+  };
+  const family = model.families.reduce((best, name) => heavier(weigh(name), weigh(best)) ? name : best, model.families[0]);
   const heads = Math.max(1, ...timed.map((cell) => cell.shape.heads));
   const widest = timed.filter((cell) => cell.shape.heads === heads);
   return {
-    family,
-    tokens: most(based.length > 0 ? based : members, (c) => c.tokens, (c) => c.shape.heads),
-    heads: most(members, (c) => c.shape.heads, (c) => c.tokens),
+    family, ...headroom.startOf(model, family),
     threads: Math.max(1, ...timed.map((cell) => cell.threads)),
     backends: new Set(timed.map((cell) => cell.backend)),
     formulations: new Set(timed.some((c) => c.formulation === "split")
       ? ["split"] : timed.slice(0, 1).map((c) => c.formulation)),
-    shape: most(widest, (c) => c.shapeId, (c) => c.id),
-    versus: most(widest.filter((c) => c.wrapper), (c) => c.backend, (c) => c.id),
+    // What the headline speaks of.
+    shape: timed.some((cell) => cell.shapeId === model.focus)
+      ? model.focus : headroom.most(widest, (c) => c.shapeId, (c) => c.id),
     cell: undefined,
   };
 };

@@ -4,25 +4,26 @@
 
   const pictureOf = (chart, model, selection, view) => {
     const option = chart.draw(model, selection, view);
-    if (option === null) return [];
+    if (option === null) {
+      return { title: headroom.shortTitle(chart), reason: chart.empty(model, selection) };
+    }
     const canvas = echarts.init(null, null, {
       renderer: "svg", ssr: true, width: kWidth, height: chart.height(model, selection),
     });
     canvas.setOption({ ...option, tooltip: undefined });
     const svg = canvas.renderToSVGString();
     canvas.dispose();
-    return [{ name: chart.name, title: chart.title, note: headroom.noteOf(chart, model, selection), svg }];
+    return { name: chart.name, title: chart.title, note: headroom.noteOf(chart, model, selection), svg };
   };
 
   let answer;
   try {
     const model = headroom.read(reportData);
-    const selection = headroom.firstSelection(model);
+    const selection = model.timed.length === 0 ? null : headroom.firstSelection(model);
     const view = { theme: headroom.theme(false), width: kWidth, narrow: false };
-    answer = {
-      pictures: headroom.charts.filter((chart) => !chart.onPageOnly)
-        .flatMap((chart) => pictureOf(chart, model, selection, view)),
-    };
+    const all = model.timed.length === 0 ? [] : headroom.charts.filter((chart) => !chart.folded)
+      .map((chart) => pictureOf(chart, model, selection, view));
+    answer = { pictures: all.filter((picture) => picture.svg), missing: all.filter((picture) => picture.reason) };
   } catch (error) {
     answer = { error: String((error && error.stack) || error) };
   }

@@ -48,12 +48,12 @@ headroom.theme = (() => {
   const kLight = {
     dark: false, background: "#ffffff", text: "#1b1f24", muted: "#59636e", line: "#d1d9e0",
     grid: "#eaeef2", phases: ["#0b5394", "#6fa8dc", "#c9c9c9", "#e6a04d"], phaseText: ["#fff", "#111", "#111", "#111"],
-    alarm: "#c44e00", better: [11, 83, 148], worse: [176, 84, 0], even: [238, 240, 242],
+    alarm: "#c44e00", better: [11, 83, 148], worse: [176, 84, 0], unclear: "#e3e6ea",
   };
   const kDark = {
     dark: true, background: "#12161b", text: "#e6eaef", muted: "#9aa5b1", line: "#3a434d",
     grid: "#252c34", phases: ["#2f78c4", "#8fbce6", "#5b646e", "#c98a3f"], phaseText: ["#fff", "#111", "#fff", "#111"],
-    alarm: "#f0803c", better: [64, 146, 220], worse: [226, 128, 48], even: [42, 48, 56],
+    alarm: "#f0803c", better: [64, 146, 220], worse: [226, 128, 48], unclear: "#2f363e",
   };
   // By position in the program's list, so that a backend looks the same in every report.
   const places = new Map();
@@ -62,12 +62,15 @@ headroom.theme = (() => {
     return kLooks[places.get(backend) % kLooks.length];
   };
   const peers = new Set();
-  const mix = (from, to, share) =>
-    "rgb(" + from.map((v, i) => Math.round(v + (to[i] - v) * share)).join(",") + ")";
+  const between = (from, to, share) => from.map((v, i) => Math.round(v + (to[i] - v) * share));
+  const mix = (from, to, share) => "rgb(" + between(from, to, share).join(",") + ")";
   const parts = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
   const theme = (dark) => {
     const base = dark ? kDark : kLight;
+    // Full strength at a factor of 4.
+    const ofRatio = (value) => between(parts(base.background), value > 1 ? base.better : base.worse,
+      Math.min(1, Math.abs(Math.log2(value)) / 2));
     return {
       ...base,
       // Single quotes inside, because the names appear in attributes of SVG files.
@@ -87,16 +90,17 @@ headroom.theme = (() => {
         const line = kFormulations[formulation] || kFormulations.split;
         return { width: 2, ...line, filled: numbers ? !numbers.includes("-") : line.filled };
       },
-      // Colour of a ratio: blue above 1, orange below, full strength at a factor of 4.
-      ratio(value) {
-        const share = Math.min(1, Math.abs(Math.log2(value)) / 2);
-        return mix(base.even, value > 1 ? base.better : base.worse, share);
+      // Colour of a ratio: blue above 1, orange below.
+      ratio: (value) => "rgb(" + ofRatio(value).join(",") + ")",
+      // Black or white, whichever contrasts more: both have 4.58 at a luminance of 0.179.
+      ratioText(value) {
+        const linear = ofRatio(value).map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179 ? "#000000" : "#ffffff";
       },
-      ratioText: (value) =>
-        Math.abs(Math.log2(value)) / 2 > 0.45 ? "#ffffff" : base.text,
     };
   };
   theme.order = (backends) => backends.forEach(look);
+  theme.place = (backend) => look(backend) && places.get(backend);
   theme.setPeers = (names) => {
     peers.clear();
     names.forEach((name) => peers.add(name));

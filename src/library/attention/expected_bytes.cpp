@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/side_by_side.hpp"
+
 namespace headroom {
 namespace {
 
@@ -16,6 +18,7 @@ struct Multiplying {
   double weight_floats = 1;  ///< that a packed weight takes
   double block_cols = 1024;  ///< of a block of a thread
   int threads = 1;
+  bool packs_heads_together = false;  ///< as the backend's facts say
 };
 
 Multiplying multiplying(const Arithmetic& does, int threads) {
@@ -51,12 +54,16 @@ double attend_floats(const Case& shape, int threads) {
 double products_floats(const std::vector<PlannedProduct>& products, std::int64_t rows,
                        std::int64_t depth, const Multiplying& by) {
   double floats = 0;
+  const auto add = [&](std::int64_t width) {
+    floats += product_floats(static_cast<double>(rows), static_cast<double>(depth),
+                             static_cast<double>(width), by);
+  };
   for (const PlannedProduct& product : products) {
-    double width = 0;
-    for (const ConstAnyMatrix& part : product.spec.weights) {
-      width += static_cast<double>(part.cols);
+    if (product.spec.per_head && !by.packs_heads_together) {
+      for (const ConstAnyMatrix& matrix : product.spec.weights) add(matrix.cols);
+    } else {
+      add(total_cols(product.spec.weights));
     }
-    floats += product_floats(static_cast<double>(rows), static_cast<double>(depth), width, by);
   }
   return floats;
 }
@@ -84,7 +91,8 @@ constexpr double kMost = 0x1p60;  // the product of a valid shape's sizes may be
 
 std::int64_t expected_bytes(const Case& shape, const PlannedProducts& products,
                             const BackendFacts& facts, const Arithmetic& does, int threads) {
-  const Multiplying by = multiplying(does, threads);
+  Multiplying by = multiplying(does, threads);
+  by.packs_heads_together = facts.packs_heads_together;
   const auto rows = static_cast<double>(shape.rows());
   const auto d_in = static_cast<double>(shape.d_in);
   const auto context = static_cast<double>(shape.context_width());

@@ -45,32 +45,26 @@ PlannedProducts plan_products(Formulation formulation, const Case& shape,
   const Source value{weights.value, weights.value_bias, heads + key_heads, shape.head_value_dim()};
   PlannedProducts plan;
   std::vector<PlannedProduct>& of_keys = shape.d_memory > 0 ? plan.of_memory : plan.of_x;
+  const bool per_head = formulation == Formulation::wrapper;
   const auto add_heads = [&](std::vector<PlannedProduct>& to, const Source& source,
-                             std::int64_t first, std::int64_t count) {
-    to.push_back({{{}, {}, source.width}, source.first_block + first, count});
-    append(to.back().spec, source, first * source.width, count * source.width);
+                             std::int64_t count) {
+    to.push_back({{{}, {}, source.width, per_head}, source.first_block, count});
+    const std::int64_t heads_of_matrix = per_head ? 1 : count;
+    for (std::int64_t head = 0; head < count; head += heads_of_matrix) {
+      append(to.back().spec, source, head * source.width, heads_of_matrix * source.width);
+    }
   };
   switch (formulation) {
-    case Formulation::wrapper: {  // head by head, like the textbook's list of heads
-      const std::int64_t group = heads / key_heads;
-      for (std::int64_t k = 0; k < key_heads; ++k) {
-        for (std::int64_t h = k * group; h < (k + 1) * group; ++h) {
-          add_heads(plan.of_x, query, h, 1);
-        }
-        add_heads(of_keys, key, k, 1);
-        add_heads(of_keys, value, k, 1);
-      }
-      break;
-    }
+    case Formulation::wrapper:
     case Formulation::split:
-      add_heads(plan.of_x, query, 0, heads);
-      add_heads(of_keys, key, 0, key_heads);
-      add_heads(of_keys, value, 0, key_heads);
+      add_heads(plan.of_x, query, heads);
+      add_heads(of_keys, key, key_heads);
+      add_heads(of_keys, value, key_heads);
       break;
     case Formulation::fused: {
-      add_heads(plan.of_x, query, 0, heads);
+      add_heads(plan.of_x, query, heads);
       if (shape.d_memory > 0) {
-        add_heads(of_keys, key, 0, key_heads);
+        add_heads(of_keys, key, key_heads);
       } else {
         append(of_keys.back().spec, key, 0, shape.kv_width());
         of_keys.back().blocks += key_heads;

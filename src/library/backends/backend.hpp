@@ -46,10 +46,12 @@ struct ProductSpec {
   std::vector<ConstAnyMatrix> weights;  ///< each `d_in x width`
   std::vector<ConstAnyMatrix> biases;   ///< one row per matrix, or empty for no bias
   std::int64_t block_cols = 0;          ///< block width of the destination
+  /// Each matrix is one head's and fills one block: `wrapper`'s separate small products. A backend
+  /// issues them one by one, or its facts say `packs_heads_together`.
+  bool per_head = false;
 };
 
-/// What a projection is made from. A backend may prepare the input once for all products; each is
-/// still a product of its own.
+/// What a projection is made from. A backend may prepare the input once for all products.
 struct ProjectionSpec {
   std::int64_t rows = 0;              ///< the most rows of x
   std::vector<ProductSpec> products;  ///< at least one, all of the same depth
@@ -148,6 +150,9 @@ struct BackendFacts {
   /// From this many FLOPs per layer on, this backend on several threads comes before all others;
   /// empty if it never does.
   std::optional<double> threads_pay_from = std::nullopt;
+  /// It packs the matrices of `ProductSpec::per_head` as one, so that its `wrapper` does what its
+  /// `split` does.
+  bool packs_heads_together = false;
   /// Names of the variants of its kernels on a level; null if it has none.
   std::vector<std::string> (*kernel_variants)(Isa isa) = nullptr;
   /// What it computes; null: f32 stored as f32, and nothing else.
@@ -165,7 +170,7 @@ struct BackendFacts {
 };
 
 /// The contract that a backend was compiled for; every change of this header increments it.
-inline constexpr int kBackendInterface = 17;
+inline constexpr int kBackendInterface = 18;
 
 /// A backend's row in the registry: what it is, whether it can run, and how to make it.
 struct BackendEntry {

@@ -61,6 +61,7 @@ headroom::WeightsOptions options_of(const headroom_load_options* given) {
   options.head_dim = read.head_dim;
   options.max_bytes = read.max_bytes;
   options.strict = read.strict != 0;
+  if (read.family != nullptr) options.family = read.family;
   return options;
 }
 

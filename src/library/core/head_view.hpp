@@ -71,6 +71,10 @@ struct AnyBlockedView {
   void* value(std::int64_t index) const {
     return static_cast<char*>(data) + index * size_of(dtype);
   }
+  /// Block `block` alone.
+  AnyBlockedView slice(std::int64_t block) const {
+    return {at(0, block), dtype, rows, row_stride, 1, block_cols, block_stride};
+  }
   /// @pre they are floats
   BlockedView floats() const {
     return {static_cast<float*>(data), rows, row_stride, blocks, block_cols, block_stride};

@@ -27,6 +27,11 @@ constexpr std::size_t kFirstRead = std::size_t{64} << 10;
   fail(path, std::strerror(error), "check the path and its permissions");
 }
 
+[[noreturn]] void fail_large(const std::filesystem::path& path, std::int64_t max_bytes) {
+  fail(path, fmt::format("it is larger than {} bytes", max_bytes),
+       "no file that is read whole is that large; name another or split it");
+}
+
 const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "it is a directory";
   if (S_ISFIFO(mode)) return "it is a FIFO";
@@ -74,7 +79,9 @@ std::size_t RegularFile::read(std::int64_t offset, std::span<char> into) const {
 
 std::string read_regular_file(const std::filesystem::path& path, std::int64_t max_bytes) {
   const RegularFile file(path);
-  // Not by the size it had: it may grow or shrink meanwhile.
+  // Before anything is read: a sparse file of any size costs nothing to make.
+  if (file.size() > max_bytes) fail_large(path, max_bytes);
+  // But not by the size it had: it may grow or shrink meanwhile.
   const auto limit = static_cast<std::size_t>(max_bytes);
   std::string text;
   for (std::size_t length = 0;;) {
@@ -87,10 +94,7 @@ std::string read_regular_file(const std::filesystem::path& path, std::int64_t ma
       text.resize(length);
       return text;
     }
-    if (length > limit) {
-      fail(path, fmt::format("it is larger than {} bytes", max_bytes),
-           "no file that is read whole is that large; name another or split it");
-    }
+    if (length > limit) fail_large(path, max_bytes);
   }
 }
 

@@ -51,7 +51,8 @@ StreamingAttention::StreamingAttention(const KernelTable& kernels, const TileCho
       dropout_{shape.dropout, shape.dropout_seed},
       group_(shape.heads / shape.key_heads()),
       panel_(2 * kernels.lanes),
-      cap_(score_cap(shape.score_scale(), shape.softcap)) {
+      cap_(score_cap(shape.score_scale(), shape.softcap)),
+      rule_cap_(score_cap(shape.score_scale(), shape.softcap, kRuleUnit)) {
   const std::int64_t head_dim = shape.head_dim();
   const std::int64_t value_dim = shape.head_value_dim();
   const bool cross = shape.d_memory > 0;
@@ -260,7 +261,12 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair, const 
   task.scale = static_cast<float>(std::numbers::log2e * shape_.score_scale());
   task.cap = cap_;
   if (cap_.any()) task.scale = 1;
-  if (call.mask.any()) add_mask(task, call.mask_of(sequence, first_head));
+  if (call.mask.any()) {
+    add_mask(task, call.mask_of(sequence, first_head));
+  } else if (cap_.most > kMostShift) {
+    task.caps_first = true;
+    change_scores(task);
+  }
   if (call.parameters.sinks != nullptr) task.sinks = call.parameters.sinks + first_head;
   task.dropout = shape_.dropout > 0 ? &dropout_ : nullptr;
   task.dropout_head = sequence.pattern_head + first_head;
@@ -273,15 +279,23 @@ AttendTask StreamingAttention::task_of(const Run& run, std::int64_t pair, const 
 void StreamingAttention::add_mask(AttendTask& task, const ScoreMask& mask) const {
   const bool by_tiles = task.new_keys.data == nullptr && tiles_.attends(task.rows);
   const bool at_once = group_ == 1 && !cap_.any() && !by_tiles;
-  if (!mask.is_given() && at_once) {
+  // They are divided by the scale, and beyond this a sum with a score might be infinite.
+  constexpr float kMostDistance = 0x1p100F;
+  const auto distance_scale = static_cast<float>(1 / shape_.score_scale());
+  if (!mask.is_given() && at_once && mask.largest_distance * distance_scale <= kMostDistance) {
     task.distances = mask.by_distance;
-    task.distance_scale = static_cast<float>(1 / shape_.score_scale());
+    task.distance_scale = distance_scale;
     return;
   }
   task.mask = mask;
   task.adds_at_once =
       at_once && mask.seen == nullptr && mask.by_distance == nullptr && mask.key_stride == 1;
-  if (!task.only_hides()) task.rule_scale = std::exchange(task.scale, 1.0F);
+  if (!task.only_hides()) change_scores(task);
+}
+
+void StreamingAttention::change_scores(AttendTask& task) const {
+  task.rule_scale = std::exchange(task.scale, kRuleUnit) / kRuleUnit;
+  task.cap = rule_cap_;
 }
 
 }  // namespace headroom::simd

@@ -94,6 +94,7 @@ class StreamingAttention {
                       const Place& head) const;
   AttendTask task_of(const Run& run, std::int64_t pair, const Place& head, int slot);
   void add_mask(AttendTask& task, const ScoreMask& mask) const;
+  void change_scores(AttendTask& task) const;
   std::int64_t tile_height(std::int64_t rows) const;
   std::int64_t tiles_per_task(std::int64_t rows) const;
   void attend(AttendTask& task, const InputRows& key_rows = {}, void* panels = nullptr) const;
@@ -126,6 +127,7 @@ class StreamingAttention {
   std::int64_t group_ = 1;  ///< query heads of a key head
   std::int64_t panel_ = 0;  ///< keys per panel
   ScoreCap cap_;
+  ScoreCap rule_cap_;      ///< in `kRuleUnit`
   bool in_place_ = false;  ///< values can be read where they lie
   std::int64_t scratch_per_slot_ = 0;
   std::int64_t keys_per_slot_ = 0;

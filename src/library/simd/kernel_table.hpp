@@ -32,6 +32,14 @@ inline constexpr std::int64_t kMostTilePanels = 4;
 /// Keys that streaming attention scores before it updates the running maximum and sum.
 inline constexpr std::int64_t kKeyBlock = 256;
 
+/// What is subtracted from exponents of 2 may be so large, up or down. Beyond, its own rounding
+/// would move them by more than 1, and by so much in the end that 2^x overflows, or is 0 for all.
+inline constexpr float kMostShift = 0x1p24F;
+
+/// Scores that a mask or a cap changed are kept as exponents of 2 over this, which changes none of
+/// their bits: so no number that a mask adds is too large for a float, and nor is its sum with one.
+inline constexpr float kRuleUnit = 4;
+
 /// The most tiles of rows of an attention task: they share a block of keys and values while it is
 /// in the L2.
 inline constexpr std::int64_t kTilesPerTask = 8;
@@ -148,14 +156,17 @@ struct AttendTask {
   std::int64_t tiles = 0;                     ///< tiles over all rows
   std::int64_t tile_begin = 0, tile_end = 0;  ///< this task's tiles
   MaskRule rule = {};
-  float scale = 1;      ///< `log2(e)` times that of scores
-  ScoreMask mask = {};  ///< of the group's first head
-  ScoreCap cap = {};    ///< with one `scale` is 1
+  float scale = 1;          ///< `log2(e)` times that of scores
+  ScoreMask mask = {};      ///< of the group's first head
+  ScoreCap cap = {};        ///< with one `scale` is 1
+  bool caps_first = false;  ///< scores are capped where a mask would be added, before their maximum
   /// If not null: of row 0, what is added to each score for its key's distance, those of the next
   /// row one before, times `distance_scale`. Then `mask` has no distances.
   const float* distances = nullptr;
   float distance_scale = 1;
-  float rule_scale = 1;  ///< unless a mask only hides `scale` is 1, and this is what it is without
+  /// Where scores are changed, and not only hidden, `scale` is `kRuleUnit`, and this is what it is
+  /// otherwise over that.
+  float rule_scale = 1;
   /// Of a mask of numbers that lie side by side: tiles add them as they compute scores.
   bool adds_at_once = false;
   const float* sinks = nullptr;  ///< of the group's first head, one for each; null for none
@@ -192,9 +203,10 @@ struct AttendTask {
   [[gnu::always_inline]] bool adds_to_scores(bool all) const {
     return distances != nullptr || (adds_at_once && all);
   }
-  /// Whether scores are capped as they become weights; beside a mask they are
-  /// before.
-  [[gnu::always_inline]] bool caps_weights() const { return cap.any() && !mask.any(); }
+  /// Whether scores are changed before their maximum is found.
+  [[gnu::always_inline]] bool changes_scores() const { return mask.any() || caps_first; }
+  /// Whether scores are capped as they become weights.
+  [[gnu::always_inline]] bool caps_weights() const { return cap.any() && !changes_scores(); }
 };
 
 /// The kernels that read what is stored as float, or as `Half`. Both compute in float.
@@ -271,7 +283,9 @@ struct KernelTable {
   const RoundedKernels* cache_bytes_by_dots;  ///< as `bytes_by_dots`
 };
 
-/// @pre `isa` is among `available_isas()`.
+/// @throws Unavailable for a level whose kernels are not in this build: the core of another one may
+/// list it.
 const KernelTable& kernel_table(Isa isa);
+[[noreturn]] void fail_level(Isa isa);
 
 }  // namespace headroom::simd

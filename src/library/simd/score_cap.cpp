@@ -19,13 +19,14 @@ constexpr double kFarBelow = 5.5;
 
 }  // namespace
 
-ScoreCap score_cap(double scale, double cap) {
+ScoreCap score_cap(double scale, double cap, double unit) {
   ScoreCap result;
   if (!(cap > 0)) return result;
   const double inverse = scale / cap;
-  result.most = static_cast<float>(std::numbers::log2e * cap);
+  const double log2e = std::numbers::log2e / unit;
+  result.most = static_cast<float>(log2e * cap);
   result.inverse = static_cast<float>(inverse);
-  double power = std::numbers::log2e * scale;
+  double power = log2e * scale;
   bool normal = true;
   for (int i = 0; i < 3; ++i, power *= inverse * inverse) {
     result.small_terms[i] = static_cast<float>(power * kTerms[i]);
@@ -35,7 +36,7 @@ ScoreCap score_cap(double scale, double cap) {
   if (normal && std::isnormal(static_cast<float>(small * small))) {
     result.small = static_cast<float>(small);
     if (small * scale >= kFarBelow) {
-      result.far_above = static_cast<float>(-std::numbers::log2e * small * scale / 2);
+      result.far_above = static_cast<float>(-log2e * small * scale / 2);
     }
   } else {  // of caps beyond all measure; terms that leave -inf what it is, and take no other score
     for (float& term : result.small_terms) term = 1;

@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kWhole = "model.safetensors";
 constexpr const char* kIndexEnding = ".safetensors.index.json";
 
 [[noreturn]] void fail(const fs::path& path, const std::string& found, const std::string& next) {
@@ -78,7 +79,13 @@ TensorSet::TensorSet(std::shared_ptr<const ByteSource> file)
 
 void TensorSet::open_folder() {
   Contents contents = contents_of(path_);
-  if (contents.indices.size() == 1) {
+  const auto whole = std::find(contents.files.begin(), contents.files.end(), path_ / kWhole);
+  const std::size_t others = contents.files.size() + contents.indices.size() - 1;
+  if (whole != contents.files.end() && others > 0) {
+    add_file(*whole);
+    note_ = fmt::format("{} is read, as transformers does, and no other file of {}", kWhole,
+                        shown_path(path_));
+  } else if (contents.indices.size() == 1) {
     open_index(contents.indices.front());
   } else if (contents.files.size() == 1 && contents.indices.empty()) {
     add_file(contents.files.front());

@@ -17,9 +17,9 @@ namespace headroom::weights {
 
 class HEADROOM_API TensorSet {
  public:
-  /// @param path a safetensors file, the index of several, a GGUF file, or a folder: with an index,
-  ///        with one safetensors file, with one GGUF file, or with .npy files, whose names without
-  ///        the ending are the tensors'
+  /// @param path a safetensors file, the index of several, a GGUF file, or a folder: with
+  ///        `model.safetensors`, an index, one safetensors file, one GGUF file, or .npy files,
+  ///        whose names without the ending are the tensors'
   /// @throws FileError if it is none of these, or the header of a file that was read is bad.
   explicit TensorSet(const std::filesystem::path& path);
   /// One file, or memory that stands for it.
@@ -30,6 +30,8 @@ class HEADROOM_API TensorSet {
   const std::filesystem::path& folder() const { return folder_; }
   /// What a GGUF file says beside its tensors, as `read_gguf_metadata` gives it; null for others.
   const nlohmann::json* metadata() const { return metadata_.get(); }
+  /// Which file of several was taken; empty where there is no other.
+  const std::string& note() const { return note_; }
   /// Such as `safetensors, 3 files`.
   std::string kind() const;
   /// Sorted.
@@ -57,6 +59,7 @@ class HEADROOM_API TensorSet {
   static StoredTensor open_array(const std::filesystem::path& path, std::string_view name);
 
   std::filesystem::path path_, folder_;
+  std::string note_;
   std::vector<std::string> names_;
   std::vector<std::size_t> places_;  // of each name in `files_`; empty for a folder of arrays
   std::vector<File> files_;

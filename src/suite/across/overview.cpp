@@ -14,6 +14,7 @@ Overview look_over(const Collection& collection) {
   overview.collection = &collection;
   overview.cells = join(collection);
   overview.differences = environment_differences(collection);
+  overview.head_panels = find_head_panels(collection);
   overview.contests = find_contests(collection);
   overview.matrices = find_matrices(overview.contests, collection);
   overview.changes = find_changes(overview.contests, collection, overview.changes_left_out);
@@ -22,6 +23,7 @@ Overview look_over(const Collection& collection) {
   overview.cold = find_cold(overview.contests, collection);
   overview.value = find_value(overview.contests, collection);
   Claims claims;
+  claim_head_panels(overview.head_panels, collection, claims);
   claim_standings(overview.contests, collection, claims);
   claim_matrices(overview.matrices, collection, claims);
   claim_changes(overview.changes, collection, claims);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "across/head_panels.hpp"
 #include "across/lone_backend.hpp"
 #include "across/side_cases.hpp"
 #include "across/thread_scaling.hpp"
@@ -17,6 +18,7 @@ struct Overview {
   const Collection* collection = nullptr;
   std::vector<Joined> cells;
   std::vector<EnvironmentDifference> differences;
+  std::vector<HeadPanel> head_panels;  ///< the founding question, machine by machine
   std::vector<Contest> contests;
   std::vector<LoneBackend> lone;  ///< one for each demand
   Matrices matrices;

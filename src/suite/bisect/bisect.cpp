@@ -13,6 +13,7 @@
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
+#include "program/files/output_folder.hpp"
 #include "program/numbers.hpp"
 #include "program/signals.hpp"
 #include "record/folder_lock.hpp"
@@ -52,12 +53,8 @@ void check(const Request& request) {
 
 fs::path made_work_folder(const fs::path& path) {
   std::error_code error;
-  fs::create_directories(path, error);
-  fs::path work = error ? path : fs::canonical(path, error);
-  if (error) {
-    throw ResourceError(fmt::format("cannot make the folder {}: {}; name another with --work",
-                                    shown_path(path), error.message()));
-  }
+  fs::path work = fs::canonical(make_folder(path, kNextWork), error);
+  if (error) fail_output("make the folder", path, error.value(), kNextWork);
   return work;
 }
 
@@ -67,7 +64,7 @@ class Bisection {
       : request_(request),
         note_(note),
         work_(made_work_folder(request.work)),
-        lock_(work_),
+        lock_(work_, "--work"),
         repository_(request.repository, work_ / "git.log"),
         good_(repository_.commit(request.good)),
         bad_(repository_.commit(request.bad)),

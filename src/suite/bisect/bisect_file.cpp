@@ -12,7 +12,7 @@
 #include "headroom/error.hpp"
 #include "json/json_fields.hpp"
 #include "program/exit_code.hpp"
-#include "program/fresh_file.hpp"
+#include "program/files/fresh_file.hpp"
 #include "program/json_text.hpp"
 
 namespace headroom::bisect {
@@ -64,6 +64,9 @@ std::string_view to_string(Finding finding) { return name_of(kFindings, finding)
 
 BisectFile::BisectFile(std::filesystem::path path, Subject subject)
     : path_(std::move(path)), subject_(std::move(subject)) {
+  remove_unfinished(path_);
+  // A folder that cannot be written is an error at once, and not after the first build.
+  require_writable(path_, {}, Links::refuse);
   std::error_code error;
   if (!std::filesystem::exists(path_, error)) return;
   const std::string text = read_regular_file(path_, kLargest);
@@ -113,11 +116,8 @@ std::size_t BisectFile::builds() const {
 void BisectFile::write() const {
   ordered_json commits = ordered_json::object();
   for (const auto& [commit, record] : records_) commits[commit] = json_of(record);
-  FreshFile file(path_);
-  file.write(
-      to_text({{"schema", kSchema}, {"subject", json_of(subject_)}, {"commits", commits}}, 1) +
-      "\n");
-  file.commit();
+  const ordered_json all{{"schema", kSchema}, {"subject", json_of(subject_)}, {"commits", commits}};
+  write_file(path_, to_text(all, 1) + "\n", Links::refuse);
 }
 
 }  // namespace headroom::bisect

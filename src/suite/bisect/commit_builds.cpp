@@ -7,7 +7,7 @@
 
 #include "bisect/turns.hpp"
 #include "core/text/shown.hpp"
-#include "program/exit_code.hpp"
+#include "program/files/output_folder.hpp"
 #include "program/run_program.hpp"
 #include "program/signals.hpp"
 
@@ -28,14 +28,7 @@ std::string short_name(const std::string& commit) { return commit.substr(0, 12);
 CommitBuilds::CommitBuilds(const fs::path& work, const GitRepository& repository, BisectFile& file,
                            BuildCommand command)
     : work_(work), repository_(repository), file_(file), command_(std::move(command)) {
-  std::error_code error;
-  for (const char* name : {"trees", "logs"}) {
-    fs::create_directories(work_ / name, error);
-    if (error) {
-      throw ResourceError(fmt::format("cannot make the folder {}: {}; name another with --work",
-                                      shown_path(work_ / name), error.message()));
-    }
-  }
+  for (const char* name : {"trees", "logs"}) make_inner_folder(work_ / name, kNextWork);
 }
 
 fs::path CommitBuilds::tree_of(const std::string& commit) const {

@@ -10,6 +10,7 @@
 #include "core/text/shown.hpp"
 #include "processor/text_file.hpp"
 #include "program/exit_code.hpp"
+#include "program/files/output_folder.hpp"
 #include "program/run_program.hpp"
 #include "program/signals.hpp"
 
@@ -22,15 +23,6 @@ bool gives(const std::vector<std::string>& axes, std::string_view option) {
   return std::any_of(axes.begin(), axes.end(), [&](const std::string& word) {
     return word == option || word.starts_with(std::string(option) + "=");
   });
-}
-
-void make_folders(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) {
-    throw ResourceError(fmt::format("cannot make the folder {}: {}; name another with --work",
-                                    shown_path(path), error.message()));
-  }
 }
 
 }  // namespace
@@ -72,7 +64,10 @@ bool Turns::measure(int round) const {
   const fs::path part = folder_ / fmt::format("{}.part", round);
   std::error_code error;
   fs::remove_all(part, error);
-  make_folders(part);
+  // Rounds and those of a commit: what leads elsewhere is none of ours.
+  for (const fs::path& path : {folder_.parent_path(), folder_, part}) {
+    make_inner_folder(path, kNextWork);
+  }
   for (std::size_t i = 0; i < rivals_.size(); ++i) {
     const Rival& rival = rivals_[(i + static_cast<std::size_t>(round)) % rivals_.size()];
     sweep(rival, part / rival.name);
@@ -82,10 +77,7 @@ bool Turns::measure(int round) const {
     }
   }
   fs::rename(part, folder_ / std::to_string(round), error);
-  if (error) {
-    throw ResourceError(fmt::format("cannot rename {}: {}; name another folder with --work",
-                                    shown_path(part), error.message()));
-  }
+  if (error) fail_output("rename", part, error.value(), kNextWork);
   return true;
 }
 

@@ -56,6 +56,9 @@ class Turns {
 /// The last line that says anything of a log, as it may be shown; empty without one.
 std::string last_line_of(const std::filesystem::path& log);
 
+/// What to do where the work folder cannot be written.
+inline constexpr const char* kNextWork = "name another folder with --work";
+
 /// Launches of each program in a round, where the axes do not say otherwise.
 inline constexpr int kLaunchesOfARound = 2;
 

@@ -1,12 +1,29 @@
 #include "judge/link_choice.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "backends/backend.hpp"
+#include "core/text/names.hpp"
 #include "headroom/backend.hpp"
 
 namespace headroom::judge {
+namespace {
+
+constexpr Name<Sureness> kSureness[] = {{Sureness::clear, "clear"},
+                                        {Sureness::tie, "tie"},
+                                        {Sureness::unknown, "unclear"},
+                                        {Sureness::alone, "only one"}};
+
+constexpr Formulation kByPreference[] = {Formulation::split, Formulation::fused,
+                                         Formulation::wrapper};
+
+auto place_of(Formulation formulation) {
+  return std::find(std::begin(kByPreference), std::end(kByPreference), formulation);
+}
+
+}  // namespace
 
 Loss loss_of(const Difference& to_fastest) {
   const double most = 1 + to_fastest.margin;
@@ -18,6 +35,25 @@ Loss loss_of(const Difference& to_fastest) {
   return to_fastest.ci95.high <= most ? Loss::little : Loss::unknown;
 }
 
+bool may_be_as_fast(const Difference& to_fastest) {
+  return to_fastest.verdict != Verdict::slower && to_fastest.ci95.low <= 1 + to_fastest.margin;
+}
+
+std::string_view to_string(Sureness sureness) { return name_of(kSureness, sureness); }
+
+Sureness sureness_of(const std::vector<Showing>& backends) {
+  if (backends.size() == 1) return Sureness::alone;
+  std::size_t leading = 0;
+  bool little = true;
+  for (const Showing& backend : backends) {
+    if (!backend.leads) continue;
+    ++leading;
+    little = little && backend.loss == Loss::little;
+  }
+  if (leading == 1) return Sureness::clear;
+  return little ? Sureness::tie : Sureness::unknown;
+}
+
 LinkWeight weight_by_facts(const std::string& backend) {
   const std::vector<BackendInfo> all = backends();
   const bool known = std::any_of(all.begin(), all.end(), [&](const BackendInfo& info) {
@@ -27,7 +63,15 @@ LinkWeight weight_by_facts(const std::string& backend) {
   return {!known, facts.packages.size(), 0, facts.build_packages.size()};
 }
 
-LinkChoice choose_to_link(const std::vector<Contender>& contenders) {
+bool preferred(const Contender& a, const Contender& b) {
+  if (a.missing != b.missing) return a.missing < b.missing;
+  if (a.level != b.level) return a.level;
+  if (!a.level) return a.behind < b.behind;
+  return std::tuple(a.weight, place_of(a.formulation), a.behind) <
+         std::tuple(b.weight, place_of(b.formulation), b.behind);
+}
+
+LinkChoice choose_to_link(const std::vector<Contender>& contenders, Sureness sureness) {
   LinkChoice choice;
   const auto speed = [&](std::size_t i) {
     return std::tie(contenders[i].missing, contenders[i].behind);
@@ -46,6 +90,10 @@ LinkChoice choose_to_link(const std::vector<Contender>& contenders) {
   }
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     if (lighter_with(i, Loss::unknown)) choice.open.push_back(i);
+  }
+  if (sureness == Sureness::unknown) {
+    const auto first = std::min_element(contenders.begin(), contenders.end(), preferred);
+    choice.chosen = static_cast<std::size_t>(first - contenders.begin());
   }
   return choice;
 }

@@ -110,16 +110,45 @@ void measure_products(record::Peaks& peaks, const std::set<int>& threads,
   }
 }
 
-record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,
-                            const machine::Stopped& stopped) {
+namespace {
+
+struct Used {
   std::set<int> threads;
   std::set<Precision> precisions;
+};
+
+Used used_by(const plan::Plan& plan) {
+  Used used;
   for (const plan::Group& group : plan.groups) {
     for (const plan::Cell& cell : group.cells) {
-      threads.insert(cell.threads);
-      precisions.insert(cell.numbers.precision);
+      used.threads.insert(cell.threads);
+      used.precisions.insert(cell.numbers.precision);
     }
   }
+  return used;
+}
+
+}  // namespace
+
+double seconds_to_measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of) {
+  if (limits_of == nullptr) return 0;
+  // To write what is read, and to read it a first time.
+  constexpr double kWriteSeconds = 0.2;
+  const Used used = used_by(plan);
+  const machine::LimitKernels kernels = limits_of(plan.target);
+  const auto products = std::count_if(
+      kernels.products.begin(), kernels.products.end(),
+      [&](const auto& each) { return used.precisions.contains(each.first.precision); });
+  const auto rates = static_cast<double>(1 + (kernels.tile != nullptr ? 1 : 0) + products);
+  const double of_each = rates * machine::kPeakSeconds + machine::kSustainedSeconds +
+                         machine::kReadSeconds + kWriteSeconds;
+  return static_cast<double>(used.threads.size()) * of_each +
+         static_cast<double>(working_sets(plan).size()) * machine::kReadSeconds;
+}
+
+record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,
+                            const machine::Stopped& stopped) {
+  const auto [threads, precisions] = used_by(plan);
   record::Peaks peaks = measure_peaks(plan.target, threads, limits_of, stopped);
   if (limits_of == nullptr) return peaks;
   measure_products(peaks, threads, precisions, limits_of, stopped);

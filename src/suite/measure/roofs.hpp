@@ -32,4 +32,7 @@ int reading_threads(int ranks, int threads);
 record::Peaks measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of,
                             const machine::Stopped& stopped = {});
 
+/// About how many seconds that takes, before the first cell; 0 without kernels.
+double seconds_to_measure_peaks(const plan::Plan& plan, machine::LimitKernelsOf limits_of);
+
 }  // namespace headroom::measure

@@ -36,10 +36,9 @@ void say_ranks_use(ordered_json& environment) {
   }
 }
 
-// Sets what runs beside each sample.
-void set_surroundings(const SweepRequest& request, plan::TimingPlan& timing) {
+// Sets what empties the caches before each sample.
+void set_caches(const SweepRequest& request, plan::TimingPlan& timing) {
   timing.cold = request.cache == plan::CacheState::cold;
-  if (request.limits_of != nullptr) timing.beside = plan::kControlSeconds;
   if (!timing.cold) return;
   if (request.limits_of == nullptr) {
     throw Unavailable(
@@ -78,7 +77,7 @@ Settings settings_of(const SweepRequest& request) {
   settings.memory_limit = machine::usable_memory(request.max_memory);
   settings.usage = request.usage;
   if (request.crew != nullptr) share_with_ranks(request, settings);
-  set_surroundings(request, settings.timing);
+  set_caches(request, settings.timing);
   if (settings.timing.cold) require_emptiable_caches(settings.memory_limit);
   return settings;
 }
@@ -143,6 +142,11 @@ void measure_rest(const PreparedSweep& sweep, const SweepTarget& target, record:
 
 }  // namespace
 
+double PreparedSweep::seconds(const plan::Limits& limits) const {
+  return seconds_to_measure_peaks(plan, limits_of) +
+         plan::plan_seconds(plan, settings.timing, plan::Estimator(), limits);
+}
+
 ordered_json PreparedSweep::environment(const std::vector<std::string>& warnings) const {
   ordered_json environment = record::describe_environment(plan.target, usage);
   if (!settings.usage) say_ranks_use(environment);
@@ -176,8 +180,10 @@ PreparedSweep prepare_sweep(const SweepRequest& request) {
   if (!request.only.empty()) plan::keep_cells(sweep.plan, "--only", request.only);
   sweep.identity = record::identity_of(request.axes, sweep.plan, request.shard);
   if (request.shard) plan::keep_shard(sweep.plan, *request.shard);
+  plan::TimingPlan& timing = sweep.settings.timing;
+  if (request.limits_of != nullptr) timing.beside = plan::control_seconds(sweep.plan);
   if (request.budget) {
-    plan::fit_budget(sweep.plan, sweep.settings.timing, *request.budget, plan::Estimator());
+    plan::fit_budget(sweep.plan, timing, *request.budget, plan::Estimator());
   }
   sweep.limits_of = request.limits_of;
   sweep.usage = request.usage;

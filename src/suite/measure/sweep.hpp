@@ -53,6 +53,9 @@ struct PreparedSweep {
   machine::LimitKernelsOf limits_of = nullptr;
   machine::UsageSources usage;
 
+  /// About how many seconds it takes, with the limits of the machine that are measured first.
+  double seconds(const plan::Limits& limits) const;
+
   /// What `environment.json` says about it, without the peaks, which take a while to measure.
   nlohmann::ordered_json environment(const std::vector<std::string>& warnings) const;
 };

@@ -46,8 +46,9 @@ struct StorageBest {
 
 struct ShapePick {
   Case shape;
-  std::vector<Candidate> candidates;             ///< by median, fastest first; at least one
-  std::size_t chosen = 0;                        ///< the lightest of those that lose little
+  std::vector<Candidate> candidates;  ///< by median, fastest first; at least one
+  std::size_t chosen = 0;             ///< by `judge::choose_to_link`
+  judge::Sureness sureness = judge::Sureness::alone;
   std::vector<std::string> left_out;             ///< cells without a time, with the reason
   std::vector<const record::CellResult*> peers;  ///< other libraries, which cannot be linked
   std::vector<StorageBest> storages;  ///< in the order of `Filters::stored`, if there are several

@@ -31,10 +31,11 @@ std::string to_cmake(const Pick& pick) {
   for (const std::string& line : borrowed_lines(pick)) {
     borrowed += fmt::format("# {}.\n", one_line(line));
   }
+  const std::string open = no_answer(pick);
   return fmt::format(
       R"(# Written by headroom {version} pick; create it again if the shapes or the machine change.
 # Measured on {machine}.
-{borrowed}{shapes}# {reason}.
+{borrowed}{shapes}{open}# {reason}.
 #
 #   include(this_file.cmake)
 #   target_link_libraries(your_program PRIVATE headroom::pick)
@@ -67,9 +68,10 @@ endif()
 )",
       fmt::arg("version", HEADROOM_VERSION),
       fmt::arg("machine", one_line(measured_on(*pick.folder))), fmt::arg("borrowed", borrowed),
-      fmt::arg("shapes", shapes), fmt::arg("reason", one_line(reason(pick))),
-      fmt::arg("backend", choice.backend), fmt::arg("formulation", to_string(choice.formulation)),
-      fmt::arg("threads", choice.threads),
+      fmt::arg("shapes", shapes),
+      fmt::arg("open", open.empty() ? "" : fmt::format("# {}.\n", open)),
+      fmt::arg("reason", one_line(reason(pick))), fmt::arg("backend", choice.backend),
+      fmt::arg("formulation", to_string(choice.formulation)), fmt::arg("threads", choice.threads),
       fmt::arg("precision", to_string(choice.numbers.precision)),
       fmt::arg("dtype", to_string(choice.numbers.dtype)),
       fmt::arg("weights", to_string(choice.numbers.stored_weights())),

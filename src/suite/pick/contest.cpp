@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,8 +15,10 @@
 #include "measure/runner.hpp"
 #include "plan/budget.hpp"
 #include "plan/expand.hpp"
+#include "program/exit_code.hpp"
+#include "program/numbers.hpp"
+#include "program/signals.hpp"
 #include "record/environment.hpp"
-#include "record/journal.hpp"
 
 namespace headroom::pick {
 namespace {
@@ -109,6 +112,50 @@ std::vector<Case> Contest::shapes() const {
   return shapes;
 }
 
+namespace {
+
+// A budget with some room to spare, as it is typed.
+std::string budget_above(double seconds) {
+  return fmt::format("--budget {:.0f}s", std::ceil(1.25 * seconds));
+}
+
+void require_room(const Contest& contest, const plan::Group& group) {
+  const bool any = std::any_of(group.cells.begin(), group.cells.end(), [](const plan::Cell& cell) {
+    return cell.unsupported || cell.skip_reason.empty();
+  });
+  if (any) return;
+  throw ResourceError(fmt::format(
+      "a budget of {} has no room for any candidate of {}; give {} for all of them, or name fewer "
+      "with --backend and --formulation",
+      format_wait(*contest.settings.budget), group.shape.id(), budget_above(contest.least_budget)));
+}
+
+// Estimates are of a machine that is idle.
+void require_times(const Contest& contest, const std::vector<record::CellResult>& results) {
+  for (const Case& shape : contest.shapes()) {
+    bool measured = false, skipped = false;
+    for (const record::CellResult& result : results) {
+      if (result.shape.id() != shape.id()) continue;
+      measured = measured || result.has_time() || record::is_broken(result.status);
+      skipped = skipped || result.status == record::Status::skipped;
+    }
+    if (measured || !skipped) continue;
+    const double budget = *contest.settings.budget;
+    throw ResourceError(fmt::format(
+        "the budget of {} went by before any candidate of {} was measured: this machine is busy, "
+        "or slower than was estimated; give {}",
+        format_wait(budget), shape.id(), budget_above(2 * std::max(budget, contest.least_budget))));
+  }
+}
+
+std::vector<record::CellResult> measured(const plan::Plan& plan,
+                                         const measure::Settings& settings) {
+  measure::Progress progress;
+  return measure::run_plan(plan, settings, progress);
+}
+
+}  // namespace
+
 Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
                         std::optional<double> budget, machine::LimitKernelsOf limits_of) {
   Contest contest;
@@ -121,37 +168,28 @@ Contest prepare_contest(const plan::Axes& axes, const Filters& filters,
   measure::Settings& settings = contest.settings;
   settings.budget =
       budget.value_or(kBudgetSeconds * static_cast<double>(contest.plan.groups.size()));
+  contest.least_budget = plan::least_budget(contest.plan, settings.timing, plan::Estimator());
   plan::fit_budget(contest.plan, settings.timing, *settings.budget, plan::Estimator());
+  for (const plan::Group& group : contest.plan.groups) require_room(contest, group);
   return contest;
 }
 
-namespace {
-
-std::vector<record::CellResult> measure_into(record::Journal& journal, const plan::Plan& plan,
-                                             const measure::Settings& settings) {
-  measure::Progress progress;
-  measure::Recording recording(journal, progress);
-  return measure::run_plan(plan, settings, recording);
+record::ResultsFolder run_contest(const Contest& contest) {
+  const plan::Plan& plan = contest.plan;
+  record::ResultsFolder folder;
+  folder.environment = record::describe_environment(plan.target);
+  const nlohmann::ordered_json weights = record::describe_weights(plan);
+  if (!weights.is_null()) folder.environment["sweep"]["weights"] = weights;
+  folder.results = measured(plan, contest.settings);
+  if (stop_signal() == 0) require_times(contest, folder.results);
+  return folder;
 }
-
-}  // namespace
 
 std::vector<record::CellResult> run_round(const Contest& contest, const plan::Plan& plan,
-                                          double seconds, const std::filesystem::path& folder) {
-  record::Journal journal(folder);
+                                          double seconds) {
   measure::Settings settings = contest.settings;
   settings.budget = seconds;
-  return measure_into(journal, plan, settings);
-}
-
-void run_contest(const Contest& contest, const std::filesystem::path& folder) {
-  const plan::Plan& plan = contest.plan;
-  record::Journal journal(folder);
-  nlohmann::ordered_json environment = record::describe_environment(plan.target);
-  const nlohmann::ordered_json weights = record::describe_weights(plan);
-  if (!weights.is_null()) environment["sweep"]["weights"] = weights;
-  journal.write_environment(environment);
-  measure_into(journal, plan, contest.settings);
+  return measured(plan, settings);
 }
 
 }  // namespace headroom::pick

@@ -70,13 +70,14 @@ ordered_json shape_json(const ShapePick& shape) {
   }
   return {{"id", shape.shape.id()},
           {"shape", headroom::to_json(shape.shape)},
+          {"answer", judge::to_string(shape.sureness)},
           {"choice", candidates[shape.chosen]},
           {"candidates", candidates},
           {"not_timed", shape.left_out}};
 }
 
 // A layer takes a tuning file for its own where the processor has the same name. Two processors may
-// have one name, and what is borrowed is nobody's own.
+// have one name, and what is borrowed is not this machine's.
 std::string processor_of(const Pick& pick) {
   const std::string name = text_at(pick.folder->environment, "/processor/name");
   return pick.borrowed ? name + ", borrowed from " + pick.borrowed->machine : name;
@@ -118,14 +119,16 @@ std::string to_json(const Pick& pick) {
                      {"isa", text_at(environment, "/isa")},
                      {"unit", text_at(environment, "/unit")}}},
                    {"margin", pick.margin},
+                   {"answer", judge::to_string(pick.sureness)},
                    {"choice", choice},
                    {"configurations", configurations},
                    {"link", costs},
                    {"shapes", shapes}};
   if (pick.borrowed) all["borrowed"] = borrowed_json(*pick.borrowed);
   for (const Answer& answer : pick.answers) {
-    all["answers"][std::string(to_string(answer.demand))] =
-        configuration_json(answer.configuration);
+    ordered_json& one = all["answers"][std::string(to_string(answer.demand))];
+    one = configuration_json(answer.configuration);
+    one["answer"] = judge::to_string(answer.sureness);
   }
   return headroom::to_text(all, 2) + "\n";
 }

@@ -49,7 +49,7 @@ std::string to_text(const Configuration& choice) {
 
 namespace {
 
-// Whether a lighter backend would do as well, where nobody knows.
+// Backends with fewer dependencies that may do as well.
 std::string open_words(const Pick& pick) {
   if (pick.open.empty()) return "";
   std::string names;
@@ -59,48 +59,79 @@ std::string open_words(const Pick& pick) {
                          other.backend, other.times_fastest.low, other.times_fastest.high);
   }
   return fmt::format(
-      "; not known: whether {}, lighter to link, would do as well: more samples or a quieter "
-      "machine "
-      "would tell",
+      "; {} with fewer dependencies may do as well: measure longer, or on a quieter machine",
       names);
+}
+
+std::string over_shapes(const Pick& pick) {
+  return pick.shapes.size() == 1 ? "" : fmt::format(" over {} shapes", pick.shapes.size());
+}
+
+// Other backends than this one that are not shown to be slower in any shape.
+std::string tied_with(const std::string& backend, const Pick& pick) {
+  std::string names;
+  for (std::size_t i = 0; i < pick.configurations.size(); ++i) {
+    const Configuration& other = pick.configurations[i];
+    const bool open = pick.sureness != judge::Sureness::unknown &&
+                      std::find(pick.open.begin(), pick.open.end(), i) != pick.open.end();
+    if (other.backend == backend || other.missing > 0 || open) continue;
+    if (other.loss == judge::Loss::large) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", other.backend);
+  }
+  return names;
+}
+
+// Why this one where the lowest median decides nothing.
+std::string preference(const Pick& pick) {
+  const Configuration& choice = pick.choice();
+  std::string text =
+      fmt::format("{} has the lowest median{}", to_text(pick.lowest), over_shapes(pick));
+  const std::string tied = tied_with(pick.lowest.backend, pick);
+  if (!tied.empty()) text += fmt::format("; {} cannot be distinguished from it", tied);
+  if (to_text(choice) == to_text(pick.lowest)) return text;
+  return text + fmt::format(
+                    "; {} is preferred (fewer dependencies, then split before fused before "
+                    "wrapper) and takes {:.2f} to {:.2f} times as long",
+                    to_text(choice), choice.times_fastest.low, choice.times_fastest.high);
 }
 
 }  // namespace
 
+std::string no_answer(const Pick& pick) {
+  if (pick.sureness != judge::Sureness::unknown) return "";
+  return "no answer yet: measure longer, or on a quieter machine";
+}
+
 std::string reason(const Pick& pick) {
   const Configuration& choice = pick.choice();
   const Configuration& fastest = pick.configurations.front();
-  const LinkCost& cost = pick.costs.at(choice.backend);
   const std::string error =
       choice.numbers == Numbers{}
           ? ""
           : fmt::format("; with {} its nrmse is at most {:.2g}",
                         headroom::to_string(choice.numbers), choice.worst_error);
+  if (pick.sureness == judge::Sureness::unknown) return preference(pick) + error;
   const char* everywhere = pick.shapes.size() == 1 ? "" : " for any shape";
   if (pick.lighter_won()) {
     return fmt::format(
-        "{} takes at most {:.3g} % more time than {}{} and is lighter to link: {} "
+        "{} takes at most {:.3g} % more time than {}{} and has fewer dependencies: {} "
         "instead of {}{}{}",
         choice.backend, 100 * std::max(0.0, choice.times_fastest.high - 1), fastest.backend,
-        everywhere, to_text(cost), to_text(pick.costs.at(fastest.backend)), error,
-        open_words(pick));
+        everywhere, to_text(pick.costs.at(choice.backend)), to_text(pick.costs.at(fastest.backend)),
+        error, open_words(pick));
   }
-  std::string text = pick.shapes.size() == 1 ? fmt::format("{} is the fastest", choice.backend)
-                                             : fmt::format("{} is the fastest over {} shapes",
-                                                           choice.backend, pick.shapes.size());
+  const std::string tied =
+      choice.loss == judge::Loss::little ? tied_with(choice.backend, pick) : "";
+  std::string text =
+      fmt::format("{} {}{}", choice.backend,
+                  tied.empty() && pick.open.empty() ? "is the fastest" : "has the lowest median",
+                  over_shapes(pick));
   if (choice.missing > 0) {
     text += fmt::format(", although it has no time for {} of them", choice.missing);
   }
-  std::string tied;
-  for (std::size_t i = 1; i < pick.configurations.size(); ++i) {
-    const Configuration& other = pick.configurations[i];
-    const bool open = std::find(pick.open.begin(), pick.open.end(), i) != pick.open.end();
-    if (other.loss == judge::Loss::large || other.missing > 0 || open) continue;
-    tied += fmt::format("{}{}", tied.empty() ? "" : ", ", other.backend);
-  }
-  if (choice.loss == judge::Loss::little && !tied.empty()) {
-    text += fmt::format("; {} cannot be distinguished from it{}, but is no lighter to link", tied,
-                        everywhere);
+  if (!tied.empty()) {
+    text += fmt::format("; {} cannot be distinguished from it{}, but has no fewer dependencies",
+                        tied, everywhere);
   }
   return text + error + open_words(pick);
 }
@@ -115,7 +146,7 @@ std::vector<std::string> borrowed_lines(const Pick& pick) {
       fmt::format("how near: {} (distance {:.2f}): {}", from.nearness, from.distance, from.reasons),
       fmt::format("how sure: {}",
                   from.evidence.empty()
-                      ? "nobody knows, as no two machines of the store have these shapes"
+                      ? "unknown, because no two machines of the store have these shapes"
                       : from.evidence),
       "what follows is true on that machine; to know it here, measure: headroom pick without "
       "--from"};

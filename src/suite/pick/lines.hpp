@@ -14,6 +14,9 @@ std::vector<std::string> cpp_lines(const Configuration& choice);
 /// Such as `fused/tbb, 2 threads`.
 std::string to_text(const Configuration& choice);
 
+/// That there is no answer yet; empty if there is one.
+std::string no_answer(const Pick& pick);
+
 /// Why this choice, in a sentence or two.
 std::string reason(const Pick& pick);
 

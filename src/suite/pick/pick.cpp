@@ -25,6 +25,7 @@ namespace {
 using judge::Contender;
 using judge::LinkChoice;
 using judge::Loss;
+using judge::Sureness;
 
 using Costs = std::map<std::string, LinkCost>;
 
@@ -44,15 +45,38 @@ void rank(std::vector<ShapePick>& shapes, double noise_floor) {
   }
 }
 
-// Among all candidates of a shape, of which the fastest of a backend comes first.
+// Of a backend's candidates the fastest comes first.
+Sureness sureness_of(const std::vector<Candidate>& candidates) {
+  std::map<std::string, judge::Showing> backends;
+  for (const Candidate& candidate : candidates) {
+    judge::Showing& showing =
+        backends.try_emplace(candidate.result->cell.backend, judge::Showing{false, candidate.loss})
+            .first->second;
+    if (candidate.to_fastest.verdict != judge::Verdict::slower) showing.leads = true;
+  }
+  std::vector<judge::Showing> showings;
+  for (const auto& [_, showing] : backends) showings.push_back(showing);
+  return judge::sureness_of(showings);
+}
+
+Sureness surest_of(const std::vector<ShapePick>& shapes) {
+  Sureness surest = Sureness::alone;
+  for (const ShapePick& shape : shapes) surest = std::min(surest, shape.sureness);
+  return surest;
+}
+
+// Among all candidates of a shape.
 void choose(ShapePick& shape, const Costs& costs) {
+  shape.sureness = sureness_of(shape.candidates);
   std::vector<Contender> contenders;
   const double fastest = shape.candidates.front().result->time.median;
   for (const Candidate& candidate : shape.candidates) {
-    contenders.push_back({0, std::log(candidate.result->time.median / fastest), candidate.loss,
-                          weight_of(costs.at(candidate.result->cell.backend))});
+    const record::CellResult& result = *candidate.result;
+    contenders.push_back({0, std::log(result.time.median / fastest), candidate.loss,
+                          weight_of(costs.at(result.cell.backend)), result.cell.formulation,
+                          judge::may_be_as_fast(candidate.to_fastest)});
   }
-  shape.chosen = judge::choose_to_link(contenders).chosen;
+  shape.chosen = judge::choose_to_link(contenders, shape.sureness).chosen;
 }
 
 // Adds a shape's candidate to its configuration. The loss is of the times as measured, as is the
@@ -63,6 +87,7 @@ void add(Configuration& configuration, const ShapePick& shape, const Candidate& 
   configuration.worst_error = std::max(configuration.worst_error, candidate.result->whole_error());
   configuration.mean_loss *= loss;  // the product, until all shapes are added
   configuration.loss = std::max(configuration.loss, candidate.loss);
+  configuration.level = configuration.level && judge::may_be_as_fast(candidate.to_fastest);
   if (candidate.to_fastest.ci95.high > configuration.times_fastest.high) {
     configuration.times_fastest = candidate.to_fastest.ci95;
   }
@@ -105,10 +130,23 @@ std::vector<Configuration> configurations_of(const std::vector<ShapePick>& shape
   return list;
 }
 
+Contender contender_of(const Configuration& one, const Costs& costs) {
+  return {one.missing,     std::log(one.mean_loss),
+          one.loss,        weight_of(costs.at(one.backend)),
+          one.formulation, one.level};
+}
+
+bool faster(const Configuration& a, const Configuration& b) {
+  return std::tie(a.missing, a.mean_loss) < std::tie(b.missing, b.mean_loss);
+}
+
 // Keeps only the best configuration of each backend, where losing little in every shape counts
-// most. The best backend comes first.
-void keep_best(std::vector<Configuration>& configurations) {
-  std::stable_sort(configurations.begin(), configurations.end(), [](const auto& a, const auto& b) {
+// most, or, where there is no answer yet, the one that is preferred. The best backend comes first.
+void keep_best(std::vector<Configuration>& configurations, const Costs& costs, Sureness sureness) {
+  std::stable_sort(configurations.begin(), configurations.end(), [&](const auto& a, const auto& b) {
+    if (sureness == Sureness::unknown) {
+      return preferred(contender_of(a, costs), contender_of(b, costs));
+    }
     return std::tie(a.missing, a.loss, a.mean_loss) < std::tie(b.missing, b.loss, b.mean_loss);
   });
   std::vector<Configuration> best;
@@ -118,19 +156,15 @@ void keep_best(std::vector<Configuration>& configurations) {
     });
     if (!known) best.push_back(std::move(configuration));
   }
-  std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.missing, a.mean_loss) < std::tie(b.missing, b.mean_loss);
-  });
+  std::stable_sort(best.begin(), best.end(), faster);
   configurations = std::move(best);
 }
 
-LinkChoice choice_of(const std::vector<Configuration>& configurations, const Costs& costs) {
+LinkChoice choice_of(const std::vector<Configuration>& configurations, const Costs& costs,
+                     Sureness sureness) {
   std::vector<Contender> contenders;
-  for (const Configuration& one : configurations) {
-    contenders.push_back(
-        {one.missing, std::log(one.mean_loss), one.loss, weight_of(costs.at(one.backend))});
-  }
-  return judge::choose_to_link(contenders);
+  for (const Configuration& one : configurations) contenders.push_back(contender_of(one, costs));
+  return judge::choose_to_link(contenders, sureness);
 }
 
 // Adds the candidates that leave a configuration open.
@@ -158,10 +192,11 @@ void answer(Pick& pick) {
       if (demand_of(shape.shape) == demand) some.push_back(shape);
     }
     if (some.empty()) return;
+    const Sureness sureness = surest_of(some);
     std::vector<Configuration> configurations = configurations_of(some);
-    keep_best(configurations);
-    const LinkChoice choice = choice_of(configurations, pick.costs);
-    answers.push_back({demand, configurations[choice.chosen], {}});
+    keep_best(configurations, pick.costs, sureness);
+    const LinkChoice choice = choice_of(configurations, pick.costs, sureness);
+    answers.push_back({demand, configurations[choice.chosen], sureness, {}});
     for (const std::size_t open : choice.open) {
       answers.back().open.push_back(configurations[open]);
     }
@@ -191,9 +226,11 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
   rank(pick.shapes, noise_floor);
   for (ShapePick& shape : pick.shapes) choose(shape, pick.costs);
   compare_storages(filters.stored, noise_floor, pick.shapes);
+  pick.sureness = surest_of(pick.shapes);
   pick.configurations = configurations_of(pick.shapes);
-  keep_best(pick.configurations);
-  const LinkChoice choice = choice_of(pick.configurations, pick.costs);
+  pick.lowest = *std::min_element(pick.configurations.begin(), pick.configurations.end(), faster);
+  keep_best(pick.configurations, pick.costs, pick.sureness);
+  const LinkChoice choice = choice_of(pick.configurations, pick.costs, pick.sureness);
   pick.chosen = choice.chosen;
   pick.open = choice.open;
   answer(pick);
@@ -202,6 +239,12 @@ Pick pick(const record::ResultsFolder& folder, const std::vector<Case>& shapes,
     for (const Configuration& open : each.open) add_open(pick, open, each.demand);
   }
   return pick;
+}
+
+bool Pick::unclear() const {
+  return sureness == Sureness::unknown ||
+         std::any_of(answers.begin(), answers.end(),
+                     [](const Answer& answer) { return answer.sureness == Sureness::unknown; });
 }
 
 double margin_of(const record::ResultsFolder& folder) {

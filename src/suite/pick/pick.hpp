@@ -28,6 +28,7 @@ struct Configuration {
   std::string worst_shape = {};            ///< the shape with that ratio
   std::size_t missing = 0;                 ///< shapes for which it has no time
   judge::Loss loss = judge::Loss::little;  ///< the largest of all shapes
+  bool level = true;                       ///< it may be as fast as the fastest of every shape
   statistics::Interval times_fastest = {1, 1};  ///< its time over the fastest's, 95 %, where that
                                                 ///< reaches highest
 };
@@ -42,6 +43,7 @@ struct OpenCandidate {
 struct Answer {
   Demand demand = Demand::prefill;
   Configuration configuration;
+  judge::Sureness sureness = judge::Sureness::alone;
   std::vector<Configuration> open;  ///< lighter, and perhaps as good
 };
 
@@ -64,10 +66,12 @@ struct Borrowed {
 struct Pick {
   const record::ResultsFolder* folder = nullptr;
   std::vector<ShapePick> shapes;
-  std::vector<Configuration> configurations;   ///< the best of each backend, best first
-  std::size_t chosen = 0;                      ///< index into the configurations
-  std::vector<std::size_t> open;               ///< lighter than that, and perhaps as good
-  std::vector<OpenCandidate> open_candidates;  ///< what leaves them open, or an answer's
+  Configuration lowest;                               ///< the one with the lowest medians
+  std::vector<Configuration> configurations;          ///< the best of each backend, best first
+  std::size_t chosen = 0;                             ///< index into the configurations
+  judge::Sureness sureness = judge::Sureness::alone;  ///< of all shapes together
+  std::vector<std::size_t> open;                      ///< lighter than that, and perhaps as good
+  std::vector<OpenCandidate> open_candidates;         ///< what leaves them open, or an answer's
   std::vector<Answer> answers;  ///< for prefill and for decode, if there are shapes of both
   std::map<std::string, LinkCost> costs;  ///< by backend
   double margin = 0;                      ///< ratio minus 1 up to which times count as the same
@@ -77,6 +81,8 @@ struct Pick {
   const Configuration& choice() const { return configurations[chosen]; }
   /// Whether a lighter backend was chosen, which loses little against the fastest.
   bool lighter_won() const { return chosen != 0; }
+  /// Whether all shapes, those of prefill or those of decode have no answer yet.
+  bool unclear() const;
 };
 
 /// @param shapes to pick for; empty: all of the folder

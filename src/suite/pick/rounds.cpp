@@ -20,9 +20,10 @@ bool stopped_early(const std::vector<CellResult>& round) {
 }
 
 std::string note_of(const Pick& pick, int rounds, double budget) {
-  const std::string more = rounds == 0 ? ""
-                                       : fmt::format("measured {} more for lighter backends; ",
-                                                     counted(rounds, "round"));
+  const std::string more =
+      rounds == 0 ? ""
+                  : fmt::format("measured {} more of backends with fewer dependencies; ",
+                                counted(rounds, "round"));
   if (pick.open_candidates.empty()) return more + "the choice is decided";
   return fmt::format(
       "{}the choice is open, and the budget of {} has no room for {}round; "

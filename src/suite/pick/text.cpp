@@ -22,8 +22,12 @@ constexpr Name<judge::Loss> kVerdicts[] = {{judge::Loss::little, "as good"},
                                            {judge::Loss::unknown, "not distinguishable"},
                                            {judge::Loss::large, "slower"}};
 
-std::string_view verdict(const Candidate& candidate, bool fastest) {
-  return fastest ? "fastest" : name_of(kVerdicts, candidate.loss);
+std::string_view verdict(const ShapePick& shape, std::size_t i) {
+  if (i > 0) return name_of(kVerdicts, shape.candidates[i].loss);
+  const bool alone =
+      std::all_of(shape.candidates.begin() + 1, shape.candidates.end(),
+                  [](const Candidate& candidate) { return candidate.loss == judge::Loss::large; });
+  return alone ? "fastest" : "lowest median";
 }
 
 std::string slower(const Candidate& candidate, bool fastest) {
@@ -54,7 +58,7 @@ void add_shape(std::string& text, const ShapePick& shape) {
         format_seconds(time.median),
         fmt::format("{} - {}", format_seconds(time.ci95.low), format_seconds(time.ci95.high)),
         slower(shape.candidates[i], i == 0), format_bytes(result.costs->packed_bytes),
-        verdict(shape.candidates[i], i == 0));
+        verdict(shape, i));
   }
   for (const std::string& line : shape.left_out) add(text, "  not timed: {}\n", line);
   text += storage_table(shape);
@@ -89,9 +93,10 @@ void add_answers(std::string& text, const Pick& pick) {
   add(text, "\none for many rows of a sequence (prefill), one for at most {} (decode{})\n",
       kFewRows, cached ? "" : ", measured with an empty cache only");
   for (const Answer& answer : pick.answers) {
-    add(text, "  {:<8} {:<26}  {:>5.2f} times the fastest of each shape, {:.2f} at worst\n",
+    add(text, "  {:<8} {:<26}  {:>5.2f} times the fastest of each shape, {:.2f} at worst{}\n",
         to_string(answer.demand), to_text(answer.configuration), answer.configuration.mean_loss,
-        answer.configuration.worst_loss);
+        answer.configuration.worst_loss,
+        answer.sureness == judge::Sureness::unknown ? "; no answer yet" : "");
   }
 }
 
@@ -105,25 +110,33 @@ void add_costs(std::string& text, const Pick& pick) {
   }
 }
 
+// The configuration and, for a shape alone, its time.
+std::string with_time(const Configuration& choice, const Pick& pick) {
+  std::string text = to_text(choice);
+  if (pick.borrowed) add(text, ", borrowed from {}", pick.borrowed->machine);
+  if (pick.shapes.size() > 1) return text;
+  for (const Candidate& candidate : pick.shapes.front().candidates) {
+    const record::CellResult& result = *candidate.result;
+    if (result.cell.backend != choice.backend || result.threads != choice.threads ||
+        result.cell.formulation != choice.formulation || result.cell.numbers != choice.numbers) {
+      continue;
+    }
+    add(text, ": {} for {}, 95 % interval {} - {}", format_seconds(result.time.median),
+        result.shape.id(), format_seconds(result.time.ci95.low),
+        format_seconds(result.time.ci95.high));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const Pick& pick) {
   const Configuration& choice = pick.choice();
-  std::string text = fmt::format("use {}", to_text(choice));
-  if (pick.borrowed) add(text, ", borrowed from {}", pick.borrowed->machine);
-  if (pick.shapes.size() == 1) {
-    for (const Candidate& candidate : pick.shapes.front().candidates) {
-      const record::CellResult& result = *candidate.result;
-      if (result.cell.backend != choice.backend || result.threads != choice.threads ||
-          result.cell.formulation != choice.formulation || result.cell.numbers != choice.numbers) {
-        continue;
-      }
-      add(text, ": {} for {}, 95 % interval {} - {}", format_seconds(result.time.median),
-          result.shape.id(), format_seconds(result.time.ci95.low),
-          format_seconds(result.time.ci95.high));
-    }
+  std::string text = no_answer(pick);
+  if (!text.empty()) {
+    add(text, "; the lowest median is that of {}\nuntil then ", with_time(pick.lowest, pick));
   }
-  add(text, "\n");
+  add(text, "use {}\n", with_time(choice, pick));
   for (const std::string& line : borrowed_lines(pick)) add(text, "{}\n", line);
   add(text, "{}\n", reason(pick));
   add(text, "measured on {}; differences up to {:.3g} % count as the same\n",

@@ -175,7 +175,8 @@ Axes::Axes()
             models_of),
       preset({.name = "preset",
               .help = fmt::format("sets of shapes, separated by commas: {}; other axes override "
-                                  "them",
+                                  "them; split asks what one wide matrix wins over one per head: "
+                                  "widths 768 and 1536, 16 and 128 tokens, 1 to 96 heads",
                                   fmt::join(preset_names(), ", ")),
               .value = kSome,
               .choices = preset_names()},
@@ -198,10 +199,16 @@ Axes::Axes()
              as_typed),
       layer({.name = "layer",
              .help = "number of the layer among those of --weights or --config, or what the names "
-                     "of its tensors share (default: the lowest number)",
+                     "of its tensors share, such as decoder.3 (default: the lowest number)",
              .value = "NAME",
              .says_weights = true},
             as_typed),
+      family({.name = "family",
+              .help = "the family of models, such as llama, whose layers compute what this one "
+                      "does, where --weights or --config name one that is not known",
+              .value = "NAME",
+              .says_weights = true},
+             as_typed),
       tensor({.name = "tensor",
               .help = "PART=NAME, for tensors whose names are not recognised: query, key and value "
                       "or qkv, and output; each also with _bias; repeat the option for each",

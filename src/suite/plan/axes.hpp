@@ -51,7 +51,7 @@ struct Axes {
   Axis<Unit> unit;
   Axis<double> dropout;
   Axis<ShapeSeed> model, preset;
-  Axis<std::string> weights, config, layer;
+  Axis<std::string> weights, config, layer, family;
   Axis<std::pair<std::string, std::string>> tensor;
   Axis<Stored> stored;
   AxisFlag causal, strict, no_causal, qkv_bias, no_out_proj, sinks;
@@ -65,7 +65,7 @@ struct Axes {
         axes.softcap, axes.sinks, axes.outliers, axes.threads, axes.ranks, axes.backend,
         axes.formulation, axes.precision, axes.dtype, axes.weights_dtype, axes.cache_dtype,
         axes.isa, axes.unit, axes.dropout, axes.model, axes.preset, axes.weights, axes.config,
-        axes.layer, axes.stored, axes.tensor, axes.causal, axes.strict, axes.no_causal,
+        axes.layer, axes.family, axes.stored, axes.tensor, axes.causal, axes.strict, axes.no_causal,
         axes.qkv_bias, axes.no_out_proj);
   }
 

@@ -65,6 +65,11 @@ double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator&
   return seconds;
 }
 
+double least_budget(const Plan& plan, TimingPlan timing, const Estimator& estimator) {
+  timing.repetitions = std::min(timing.repetitions, kMinRepetitions);
+  return plan_seconds(plan, timing, estimator);
+}
+
 void fit_budget(Plan& plan, TimingPlan& timing, double budget, const Estimator& estimator) {
   double total = plan_seconds(plan, timing, estimator);
   while (total > budget && timing.repetitions > kMinRepetitions) {

@@ -16,6 +16,9 @@ double seconds_of(const Group& group, const TimingPlan& timing, const Estimator&
 double plan_seconds(const Plan& plan, const TimingPlan& timing, const Estimator& estimator,
                     const Limits& limits = {});
 
+/// What a budget must be for every cell to be measured with the fewest repetitions.
+double least_budget(const Plan& plan, TimingPlan timing, const Estimator& estimator);
+
 /// Makes the plan fit a budget: first by lowering the repetitions, then by marking the most
 /// expensive cells as skipped, with their estimate.
 /// @param budget seconds for everything

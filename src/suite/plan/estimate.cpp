@@ -12,10 +12,15 @@
 namespace headroom::plan {
 namespace {
 
-constexpr double kReadBytesPerSecond = 1e10;
-constexpr double kPackBytesPerSecond = 4e8;
+// Until a cell has been measured: what servers of the last five years reach.
+constexpr double kReadBytesPerSecond = 2.5e10;
+// Of making a layer and of freeing it: weights are arranged for the formulation and then packed.
+constexpr double kPackBytesPerSecond = 1.5e9;
 constexpr double kDrawSecondsPerFloat = 2.5e-8;
-constexpr double kOracleFlopsPerSecond = 6e8;
+constexpr double kOracleFlopsPerSecond = 4e9;
+// Of each process before its first layer: meters of the control that find out how long a burst is,
+// and libraries that generate code.
+constexpr double kProcessSeconds = 0.06;
 
 // Keys and values of the past and of the call. Backends pad heads to whole vectors, of 16 floats at
 // most.
@@ -103,6 +108,21 @@ std::int64_t cell_bytes(const Case& shape, const Cell& cell) {
   return saturate(total);
 }
 
+double control_seconds(const Plan& plan) {
+  std::map<int, double> cells;  // by threads
+  double all = 0;
+  for (const Group& group : plan.groups) {
+    for (const Cell& cell : group.cells) {
+      if (!cell.skip_reason.empty()) continue;
+      ++cells[cell.threads];
+      ++all;
+    }
+  }
+  double readings = 2;
+  for (const auto& entry : cells) readings -= entry.second / all * entry.second / all;
+  return readings * kReadingSeconds;
+}
+
 std::string Estimator::key(const Case& shape, const Cell& cell) {
   std::string key = cell.runs() + "/" + std::string(way_of(shape, cell));
   if (cell.numbers != Numbers{}) key.append("/").append(headroom::to_string(cell.numbers));
@@ -112,7 +132,7 @@ std::string Estimator::key(const Case& shape, const Cell& cell) {
 
 double Estimator::modelled_seconds(const Case& shape, const FlopCount& flops, const Cell& cell) {
   const BackendFacts& facts = backend_facts(cell.runs());
-  const bool wrapper = cell.formulation == Formulation::wrapper;
+  const bool wrapper = cell.formulation == Formulation::wrapper && !facts.packs_heads_together;
   const int threads = std::min(cell.threads, allowed_cores());
   const double rate = facts.gflops * 1e9 * threads / share_of_rank(shape, cell);
   const double compute = flops.qkv / (rate * (wrapper ? facts.narrow_share : 1)) +
@@ -172,7 +192,8 @@ double Estimator::group_seconds(const Group& group, const TimingPlan& plan) cons
     if (cell.skip_reason.empty()) fastest = std::min(fastest, forward_seconds(shape, cell));
   }
   const double twin = fastest < kShortPass ? plan.repetitions * plan.sample_seconds(fastest) : 0;
-  return weights + past + 2 * checked / (kOracleFlopsPerSecond * allowed_cores()) + twin;
+  return weights + past + 2 * checked / (kOracleFlopsPerSecond * allowed_cores()) +
+         plan.processes * kProcessSeconds + twin;
 }
 
 double Estimator::setup_seconds(const Case& shape, const Cell& cell) const {

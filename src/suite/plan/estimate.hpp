@@ -25,6 +25,11 @@ struct CellEstimate {
   double seconds = 0;      ///< from creating the layer to its last sample
 };
 
+/// Seconds of the control per sample, of which `TimingPlan::beside` has the most: the reading after
+/// a sample is also the one before the next, if that is on as many threads. Rivals take turns in
+/// random order.
+double control_seconds(const Plan& plan);
+
 /// FLOPs that checking one shape may cost. Only some of the rows of larger shapes are checked.
 inline constexpr double kCheckFlops = 3e9;
 
@@ -42,7 +47,8 @@ class Estimator {
   /// Memory and time of a cell. Saturates instead of overflowing.
   CellEstimate estimate(const Case& shape, const Cell& cell, const TimingPlan& plan) const;
 
-  /// Seconds for what the rivals of a shape share: the weights, the expected result, and the twin.
+  /// Seconds for what the rivals of a shape share: the weights, the expected result, the processes,
+  /// and the twin.
   double group_seconds(const Group& group, const TimingPlan& plan) const;
 
   /// Learns from a forward pass that took `seconds`.

@@ -1,6 +1,7 @@
 #include "plan/timing_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace headroom::plan {
 
@@ -8,8 +9,14 @@ int SamplePlan::share(int process) const {
   return repetitions / processes + (process < repetitions % processes ? 1 : 0);
 }
 
+std::int64_t TimingPlan::passes(double forward_seconds) const {
+  if (cold) return 1;
+  return std::max<std::int64_t>(
+      1, std::llround(std::ceil(min_time / std::max(forward_seconds, 1e-9))));
+}
+
 double TimingPlan::sample_seconds(double forward_seconds) const {
-  return beside + emptying + (cold ? forward_seconds : std::max(min_time, forward_seconds));
+  return beside + emptying + static_cast<double>(passes(forward_seconds)) * forward_seconds;
 }
 
 SamplePlan TimingPlan::samples(double forward_seconds, double launch) const {

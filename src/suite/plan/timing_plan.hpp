@@ -16,9 +16,11 @@ namespace headroom::plan {
 inline constexpr int kControlBursts = 4;
 inline constexpr double kControlBurstSeconds = 0.0025;  ///< of each
 
-/// Seconds that the control and its clock take per sample, before and after it together.
-inline constexpr double kControlSeconds = 2 * (2 * kControlBursts * kControlBurstSeconds +
-                                               machine::kClockBursts * machine::kClockBurstSeconds);
+/// Seconds of one reading of the control and its clock.
+inline constexpr double kReadingSeconds =
+    2 * kControlBursts * kControlBurstSeconds + machine::kClockBursts * machine::kClockBurstSeconds;
+/// The most that the control takes per sample: a reading before and one after it.
+inline constexpr double kControlSeconds = 2 * kReadingSeconds;
 
 /// Passes whose phases are timed if a pass is short; their medians are recorded.
 inline constexpr int kPhaseRuns = 5;
@@ -62,6 +64,9 @@ struct TimingPlan {
   double emptying = 0;     ///< seconds to empty the caches, before each pass
 
   std::optional<double> cell_limit;  ///< seconds that a cell may take in total
+
+  /// Passes of `forward_seconds` in one sample.
+  std::int64_t passes(double forward_seconds) const;
 
   /// Seconds for one sample, including `beside`.
   double sample_seconds(double forward_seconds) const;

@@ -25,6 +25,7 @@ WeightsOptions options_of(const Axes& axes) {
   WeightsOptions options;
   options.layer = axes.layer.text();
   options.config = axes.config.text();
+  options.family = axes.family.text();
   options.heads = one_number(axes.heads);
   options.kv_heads = one_number(axes.kv_heads);
   options.head_dim = one_number(axes.head_dim);
@@ -47,7 +48,8 @@ WeightsOptions options_of(const Axes& axes) {
 void refuse_without_weights(const Axes& axes) {
   Axes::each(axes, [&](const auto& axis) {
     if (!axis || !axis.words().says_weights) return;
-    if (axes.config && std::string_view(axis.words().name) == "layer") return;
+    const std::string_view name = axis.words().name;
+    if (axes.config && (name == "layer" || name == "family")) return;
     throw InvalidArgument(fmt::format(
         "--{}: it says something of a file of weights; add --weights FILE", axis.words().name));
   });

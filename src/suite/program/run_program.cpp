@@ -2,46 +2,51 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <optional>
+#include <system_error>
 
+#include "core/text/shown.hpp"
+#include "program/child_program.hpp"
 #include "program/exit_code.hpp"
+#include "program/files/output_folder.hpp"
+#include "program/signals.hpp"
 
 namespace headroom {
+namespace {
+
+// The file that the program writes, open as long as this lives.
+struct Log {
+  explicit Log(const std::filesystem::path& path) : handle(open_output(path, O_WRONLY | O_CREAT)) {
+    // Not as it is opened: what turns out to be another's file must stay as it is.
+    if (handle < 0 || ::ftruncate(handle, 0) != 0) {
+      fail_output("write", path, errno, "free some space or name another folder");
+    }
+  }
+  ~Log() { ::close(handle); }
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  int handle;
+};
+
+}  // namespace
 
 int run_program(const std::string& program, const std::vector<std::string>& arguments,
                 const std::filesystem::path& log) {
-  std::vector<std::string> words{program};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  pid_t child = 0;
-  const int error =
-      ::posix_spawnp(&child, program.c_str(), &actions, nullptr, pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    throw FileError(
-        fmt::format("{}: cannot be run: {}; name a program", program, std::strerror(error)));
+  const Log output(log);
+  try {
+    ChildProgram child(program, arguments, {STDIN_FILENO, output.handle, output.handle});
+    const std::optional<int> status = child.wait();
+    return status ? exit_code_of(*status) : kSignalBase + stop_signal();
+  } catch (const std::system_error& error) {
+    const bool lost = error.code().value() == ECHILD;
+    throw FileError(fmt::format(
+        "{}: {}: {}; {}", shown_text(program), lost ? "how it ended is unknown" : "cannot be run",
+        error.code().message(), lost ? "leave SIGCHLD at its default" : "name a program"));
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) {
-      throw FileError(fmt::format("{}: how it ended is unknown: {}; leave SIGCHLD at its default",
-                                  program, std::strerror(errno)));
-    }
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
 }
 
 }  // namespace headroom

@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-/// Removed with the object.
+/// Removed with the object, by the process that made it: a child that ends early leaves it.
 class ScratchFolder {
  public:
   /// @param name what its own name begins with
@@ -16,10 +16,14 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
+  /// @throws ResourceError if something else removed it.
+  void require() const;
+
   const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
+  long owner_ = 0;
 };
 
 }  // namespace headroom

@@ -18,18 +18,23 @@ void on_signal(int number) {
 
 }  // namespace
 
-void install_signal_handlers() {
+void handle_stop_signals(void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_handler = on_signal;
+  action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // Exceeding the file size limit becomes an error of the write, which names the file.
-  std::signal(SIGXFSZ, SIG_IGN);
+  struct sigaction hang_up {};
+  sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // not under nohup
 }
 
-void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+void install_signal_handlers() { handle_stop_signals(on_signal); }
+
+void make_failed_writes_errors() {
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
+}
 
 int stop_signal() { return received; }
 

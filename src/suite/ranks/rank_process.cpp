@@ -22,6 +22,7 @@
 #include "headroom/error.hpp"
 #include "measure/workers/child_process.hpp"
 #include "program/exit_code.hpp"
+#include "program/signals.hpp"
 #include "ranks/follower.hpp"
 #include "ranks/leader.hpp"
 #include "ranks/session.hpp"
@@ -180,10 +181,7 @@ int run_as_rank(const Lead& lead, const std::function<void()>& flush) {
   }
   close(ends[1]);
   child_to_signal = child;
-  struct sigaction action {};
-  action.sa_handler = pass_on;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  handle_stop_signals(pass_on);
   return Watch(child, ends[0]).wait();
 }
 

@@ -177,6 +177,7 @@ ordered_json describe_weights(const plan::Plan& plan) {
   return {{"file", weights.path.string()},
           {"layer", weights.layer.layer},
           {"layout", weights.layer.layout},
+          {"family", weights.layer.family},
           {"bytes_read", bytes},
           {"fingerprint", weights.survey.fingerprint},
           {"input", "random"}};

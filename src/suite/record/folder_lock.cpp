@@ -10,7 +10,7 @@
 
 #include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
-#include "record/folder_files.hpp"
+#include "program/files/output_folder.hpp"
 
 namespace headroom::record {
 namespace {

@@ -5,64 +5,53 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/text/shown.hpp"
 #include "program/exit_code.hpp"
+#include "program/files/fresh_file.hpp"
+#include "program/files/output_folder.hpp"
 #include "program/json_text.hpp"
-#include "record/folder_files.hpp"
 
 namespace headroom::record {
-namespace {
 
 namespace fs = std::filesystem;
 
-// @return 0 once everything is written, otherwise the error
-int write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return errno;
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
+namespace {
+
+constexpr const char* kEnvironment = "environment.json";
+constexpr const char* kResults = "results.jsonl";
+
+std::string text_of(const nlohmann::ordered_json& environment) {
+  return to_text(environment, 2) + "\n";
 }
 
-// Writes a new file and renames it, so that a half-written file is never visible.
-void replace_file(const fs::path& folder, const std::string& name, std::string_view text) {
-  const fs::path fresh = folder / (name + ".new");
-  const int file = open_output(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-  int error = file < 0 ? errno : write_all(file, text);
-  if (error == 0 && ::fsync(file) != 0) error = errno;
-  if (file >= 0) ::close(file);
-  if (error == 0 && ::rename(fresh.c_str(), (folder / name).c_str()) != 0) error = errno;
-  if (error != 0) {
-    ::unlink(fresh.c_str());
-    fail_output("write", folder / name, error, "free some space or choose another --out");
-  }
-  sync_folder(folder);
+void remove_unfinished_in(const fs::path& folder) {
+  for (const char* name : {kEnvironment, kResults}) remove_unfinished(folder / name);
 }
 
 }  // namespace
 
 Journal::Journal(const fs::path& folder, Start start)
     : folder_(make_folder(folder)), lock_(folder) {
-  open_results(start == Start::fresh ? O_EXCL : 0);
-  sync_folder(folder);
-}
-
-void Journal::open_results(int flags) {
-  const fs::path path = folder_ / "results.jsonl";
-  file_ = open_output(path, O_WRONLY | O_CREAT | O_APPEND | flags);
-  if (file_ < 0 && errno == EEXIST) {
+  remove_unfinished_in(folder_);
+  // A disk that is full is known before anything is measured.
+  require_writable(folder_ / kEnvironment, {}, Links::refuse);
+  open_results();
+  if (start == Start::fresh && !empty()) {
+    ::close(file_);
     throw ResourceError(fmt::format(
         "{} already holds results, which are never overwritten; continue with --resume or {}",
         shown_path(folder_), kNextFolder));
   }
+  sync_folder(folder);
+}
+
+void Journal::open_results() {
+  const fs::path path = folder_ / kResults;
+  file_ = open_output(path, O_WRONLY | O_CREAT | O_APPEND);
   if (file_ < 0) fail_output("write", path, errno, kNextFolder);
   length_ = ::lseek(file_, 0, SEEK_END);
 }
@@ -72,13 +61,13 @@ Journal::~Journal() {
 }
 
 void Journal::replace(std::string_view lines) {
-  replace_file(folder_, "results.jsonl", lines);
-  ::close(file_);
-  open_results(0);
+  write_file(folder_ / kResults, lines, Links::refuse);
+  ::close(std::exchange(file_, -1));
+  open_results();
 }
 
 void Journal::write_environment(const nlohmann::ordered_json& environment) {
-  replace_file(folder_, "environment.json", to_text(environment, 2) + "\n");
+  write_file(folder_ / kEnvironment, text_of(environment), Links::refuse);
 }
 
 void Journal::append(const nlohmann::ordered_json& line) {
@@ -90,9 +79,16 @@ void Journal::append(const nlohmann::ordered_json& line) {
     return;
   }
   const bool taken_back = ::ftruncate(file_, length_) == 0;
-  fail_output("write", folder_ / "results.jsonl", error,
+  fail_output("write", folder_ / kResults, error,
               taken_back ? "the cells before it are kept; free some space and start again"
                          : "the last line may be torn; free some space and start again");
+}
+
+void write_run(const fs::path& folder, const nlohmann::ordered_json& environment,
+               std::string_view lines) {
+  remove_unfinished_in(folder);
+  write_file(folder / kEnvironment, text_of(environment), Links::refuse);
+  write_file(folder / kResults, lines, Links::refuse);
 }
 
 }  // namespace headroom::record

@@ -15,9 +15,11 @@ class Journal {
  public:
   enum class Start { fresh, go_on };
 
-  /// Creates the folder and an empty `results.jsonl`; `go_on` accepts existing ones.
-  /// @throws ResourceError if that fails, if another process writes the folder, or if results
-  ///         exist and `start` is `fresh`; FileError if something else than a file is in its place.
+  /// Creates the folder and an empty `results.jsonl`; `go_on` accepts existing ones. One without a
+  /// line, of a process that was killed, is no result.
+  /// @throws ResourceError if that fails, if another process writes the folder, if results exist
+  ///         and `start` is `fresh`, or for links; FileError if something else than a file is in
+  ///         its place.
   explicit Journal(const std::filesystem::path& folder, Start start = Start::fresh);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -35,14 +37,21 @@ class Journal {
   void append(const nlohmann::ordered_json& line);
 
   const std::filesystem::path& folder() const { return folder_; }
+  bool empty() const { return length_ == 0; }
 
  private:
-  void open_results(int flags);
+  void open_results();
 
   std::filesystem::path folder_;
   FolderLock lock_;
   int file_ = -1;
   std::int64_t length_ = 0;
 };
+
+/// Writes or replaces both files of a run that is complete: the environment first, so that results
+/// never stand without it. For those who hold a lock on the folder.
+/// @throws ResourceError if that fails; of each file the old text or the new one stands.
+void write_run(const std::filesystem::path& folder, const nlohmann::ordered_json& environment,
+               std::string_view lines);
 
 }  // namespace headroom::record

@@ -5,10 +5,14 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
+#include "core/regular_file.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "program/files/output_folder.hpp"
 #include "program/json_text.hpp"
+#include "record/folder_lock.hpp"
 #include "record/identity.hpp"
 #include "record/journal.hpp"
 #include "record/results_folder.hpp"
@@ -73,6 +77,18 @@ std::size_t planned_cells(const ordered_json& environment) {
   return cells.is_number_unsigned() ? cells.get<std::size_t>() : 0;
 }
 
+// A merge that was killed may have left all of its lines.
+void refuse_other_results(const fs::path& out, const std::string& lines) {
+  const fs::path file = out / "results.jsonl";
+  refuse_link(file);
+  std::error_code error;
+  if (!fs::exists(file, error)) return;
+  const std::string there = read_regular_file(file, kMaxResultsBytes);
+  if (there.empty() || there == lines) return;
+  throw ResourceError(fmt::format("{} already holds results, which are never overwritten; {}",
+                                  shown_path(out), kNextFolder));
+}
+
 }  // namespace
 
 Merged merge_folders(const std::vector<fs::path>& paths, const fs::path& out) {
@@ -86,9 +102,9 @@ Merged merge_folders(const std::vector<fs::path>& paths, const fs::path& out) {
   }
   const std::string lines = join_lines(folders, merged);
   merged.planned = planned_cells(folders.front().environment);
-  Journal journal(out);
-  journal.write_environment(join_environments(folders));
-  journal.replace(lines);
+  const FolderLock lock(make_folder(out));
+  refuse_other_results(out, lines);
+  write_run(out, join_environments(folders), lines);
   return merged;
 }
 

@@ -14,7 +14,8 @@ struct Merged {
   std::vector<std::string> notes;  ///< such as a torn line that was dropped
 };
 
-/// Writes a folder with the lines of all `folders`, unchanged.
+/// Writes a folder with the lines of all `folders`, unchanged. One that a killed merge of the same
+/// folders left is completed.
 /// @throws InvalidArgument naming the difference if they are not parts of one sweep, or naming a
 ///         cell that two of them have: the result must not depend on the order of arguments.
 ///         FileError for folders that cannot be read, ResourceError for one that cannot be written.

@@ -105,6 +105,7 @@ void add_costs(const AttentionCosts& costs, ordered_json& line) {
   line["packed_bytes"] = costs.packed_bytes;
   line["workspace_bytes"] = costs.workspace_bytes;
   line["provenance"] = {{"project", costs.project_provenance}, {"attend", costs.attend_provenance}};
+  if (costs.packs_heads_together) line["provenance"]["heads"] = kPackedTogether;
 }
 
 }  // namespace

@@ -60,6 +60,9 @@ struct Reading {
   std::optional<double> fraction = {};  ///< of the bandwidth measured at that working set
 };
 
+/// `provenance.heads` of a line, where `AttentionCosts::packs_heads_together`.
+inline constexpr const char* kPackedTogether = "packed together";
+
 struct CellResult {
   plan::Cell cell;
   Case shape;

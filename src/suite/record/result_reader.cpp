@@ -90,6 +90,10 @@ AttentionCosts read_costs(const JsonFields& line) {
   const JsonFields provenance = line.object("provenance");
   costs.project_provenance = provenance.text("project");
   costs.attend_provenance = provenance.text("attend");
+  if (provenance.has("heads")) {
+    if (provenance.text("heads") != kPackedTogether) provenance.fail("heads", kPackedTogether);
+    costs.packs_heads_together = true;
+  }
   return costs;
 }
 

@@ -8,12 +8,12 @@
 #include <tuple>
 #include <utility>
 
+#include "core/regular_file.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "json/nesting.hpp"
 #include "program/exit_code.hpp"
 #include "program/json_text.hpp"
-#include "program/output_file.hpp"
 
 namespace headroom::record {
 namespace {
@@ -22,8 +22,6 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr std::int64_t kMaxEnvironmentBytes = std::int64_t{16} << 20;
-// About 700,000 cells; more would not fit in memory as results either.
-constexpr std::int64_t kMaxResultsBytes = std::int64_t{1} << 30;
 constexpr const char* kEnvironmentSchema = "headroom.environment/1";
 
 void check_folder(const fs::path& path) {

@@ -11,6 +11,9 @@
 
 namespace headroom::record {
 
+/// Of `results.jsonl`: about 700,000 cells; more would not fit in memory as results either.
+inline constexpr std::int64_t kMaxResultsBytes = std::int64_t{1} << 30;
+
 struct ResultsFolder {
   std::filesystem::path path;
   nlohmann::ordered_json environment;  ///< an object of schema `headroom.environment/1`

@@ -246,7 +246,10 @@ RunOutcome measure_all(PreparedRun& run, measure::Observer& observer) {
 
 PreparedRun prepare_run(const RunRequest& request) {
   PreparedRun run;
-  if (request.output) run.output = std::make_unique<FreshFile>(*request.output);
+  if (request.output) {
+    require_writable(*request.output);  // a disk may be full
+    run.output = std::make_unique<FreshFile>(*request.output);
+  }
   plan::Axes axes = request.axes;
   std::optional<InputFile> input;
   if (request.input) {

@@ -14,7 +14,7 @@
 #include "measure/settings.hpp"
 #include "plan/axes.hpp"
 #include "plan/cell.hpp"
-#include "program/fresh_file.hpp"
+#include "program/files/fresh_file.hpp"
 #include "record/result.hpp"
 
 namespace headroom::run {

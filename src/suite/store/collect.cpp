@@ -12,11 +12,12 @@
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "program/exit_code.hpp"
-#include "program/fresh_file.hpp"
+#include "program/files/fresh_file.hpp"
+#include "program/files/output_folder.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
-#include "record/folder_files.hpp"
 #include "record/folder_lock.hpp"
+#include "record/journal.hpp"
 #include "record/results_folder.hpp"
 #include "store/cleaned.hpp"
 #include "store/runs.hpp"
@@ -30,61 +31,42 @@ namespace fs = std::filesystem;
 constexpr const char* kOption = "--into";
 constexpr const char* kNext = "free some space or choose another --into";
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) record::fail_output("make the folder", folder, error.value(), kNext);
-}
-
-void move_to(const fs::path& from, const fs::path& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) record::fail_output("write", to, errno, kNext);
-}
-
-void write(const fs::path& file, std::string_view text) {
-  FreshFile fresh(file);
-  fresh.write(text);
-  fresh.commit();
-}
-
 // Where one process at a time makes a run ready, so that it appears in the store in one step. Git
 // is told to look away, and nobody takes the folder for a machine.
 class Workshop {
  public:
   explicit Workshop(const fs::path& store)
-      : store_(store), folder_(made(store / ".collecting")), lock_(folder_, kOption) {
-    if (!fs::exists(folder_ / ".gitignore")) write(folder_ / ".gitignore", "*\n");
+      : store_(store), folder_(workshop_in(store)), lock_(folder_, kOption) {
+    if (!fs::exists(folder_ / ".gitignore")) {
+      write_file(folder_ / ".gitignore", "*\n", Links::refuse);
+    }
     remove_all(folder_ / "run");  // of a process that was killed
   }
 
   void put(const Placing& placing) const {
-    const fs::path run = made(folder_ / "run");
-    write(run / "environment.json", to_text(placing.run.environment, 2) + "\n");
-    write(run / "results.jsonl", placing.run.lines());
-    record::sync_folder(run);
     const fs::path place = store_ / placing.place;
     if (placing.grows) {
       // A line that is not there yet makes the next call write both once more.
-      move_to(run / "environment.json", place / "environment.json");
-      move_to(run / "results.jsonl", place / "results.jsonl");
-      record::sync_folder(place);
-    } else {
-      make_folder(place.parent_path());
-      move_to(run, place);
-      record::sync_folder(place.parent_path());
-      record::sync_folder(store_);
+      record::write_run(place, placing.run.environment, placing.run.lines());
+      return;
     }
+    const fs::path run = make_inner_folder(folder_ / "run", kNext);
+    record::write_run(run, placing.run.environment, placing.run.lines());
+    make_inner_folder(place.parent_path(), kNext);
+    if (std::rename(run.c_str(), place.c_str()) != 0) fail_output("write", place, errno, kNext);
+    sync_folder(place.parent_path());
+    sync_folder(store_);
   }
 
  private:
-  static fs::path made(const fs::path& folder) {
-    make_folder(folder);
-    return folder;
+  static fs::path workshop_in(const fs::path& store) {
+    return make_inner_folder(make_folder(store, kNext) / ".collecting", kNext);
   }
 
   static void remove_all(const fs::path& folder) {
     std::error_code error;
     fs::remove_all(folder, error);
-    if (error) record::fail_output("remove", folder, error.value(), kNext);
+    if (error) fail_output("remove", folder, error.value(), kNext);
   }
 
   fs::path store_;
@@ -109,6 +91,24 @@ void drop_peers(CleanRun& run) {
                                   counted(count, "cell")));
 }
 
+// Equal programs differ from launch to launch, so such times can show no difference.
+bool is_of_one_process(const CleanRun& run) {
+  bool has_times = false;
+  for (const record::CellResult& result : run.results) {
+    if (!result.has_time()) continue;
+    has_times = true;
+    if (record::samples_of(result, false).size() > 1) return false;
+  }
+  return has_times;
+}
+
+void leave_out_one_process(CleanRun& run) {
+  if (!is_of_one_process(run)) return;
+  run.results.clear();
+  run.notes.emplace_back(
+      "its samples are of one process, so no verdict can rest on them; not taken");
+}
+
 std::vector<CleanRun> read_all(const std::vector<fs::path>& folders,
                                const CollectSettings& settings) {
   std::vector<CleanRun> all;
@@ -116,6 +116,7 @@ std::vector<CleanRun> read_all(const std::vector<fs::path>& folders,
     for (const fs::path& run : runs_in(folder)) {
       all.push_back(cleaned(record::read_results_folder(run), settings.secrets));
       if (!settings.peers) drop_peers(all.back());
+      leave_out_one_process(all.back());
     }
   }
   return all;

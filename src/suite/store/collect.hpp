@@ -44,7 +44,8 @@ struct CollectSettings {
 /// Reads all folders and those of stores among them, cleans them (`cleaned`) and then writes one
 /// after the other. A folder appears in the store whole or not at all; one that grows is replaced
 /// file by file, the environment first, so that after a crash the same call completes it. Nothing
-/// is ever removed. One process collects at a time.
+/// is ever removed. One process collects at a time. Of a folder whose samples are all of one
+/// process nothing is taken, and a note says so: no verdict can rest on them.
 /// @throws FileError for a folder that cannot be read: nothing is written then. ResourceError if
 ///         another process collects, or for a store that cannot be written; folders before it are
 ///         kept. InvalidArgument if `store` is itself a results folder.

@@ -75,6 +75,7 @@ constexpr Place kPlaces[] = {
     {"sweep/compared_with/*", Kind::text},
     {"sweep/variables/*", Kind::text},
     {"sweep/weights/layout", Kind::text},
+    {"sweep/weights/family", Kind::text},
     {"sweep/weights/bytes_read", Kind::number},
     {"sweep/weights/fingerprint", Kind::word},
     {"sweep/weights/input", Kind::word},
@@ -128,6 +129,7 @@ constexpr Place kAxes[] = {
     {"unit", Kind::text},
     {"dropout", Kind::text},
     {"preset", Kind::text},
+    {"family", Kind::text},  // one of those that headroom knows
     {"stored", Kind::text},
     {"causal", Kind::text},
     {"strict", Kind::text},

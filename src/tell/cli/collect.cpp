@@ -26,6 +26,7 @@ struct CollectOptions {
 
 std::string taken_words(const store::Collected& one) {
   if (one.taken == Taken::nothing) {
+    if (one.known == 0) return "nothing taken";
     return fmt::format("nothing new, {} there already", counted(one.known, "cell"));
   }
   std::string words =

@@ -16,6 +16,7 @@
 #include "program/numbers.hpp"
 #include "program/signals.hpp"
 #include "report/page/report.hpp"
+#include "report/page/report_files.hpp"
 #include "show/comparison_table.hpp"
 
 namespace headroom::cli {
@@ -89,6 +90,7 @@ int run(const CompareOptions& options) {
   const record::ResultsFolder next = read_results(options.next);
   judge::FolderComparison comparison = judge::compare_folders(base, next, settings);
   comparison.gate = gate_of;
+  if (options.page) report::require_page(*options.page);
   if (options.fail_on_regression) measure_again(options, settings, comparison);
   if (stop_signal() != 0) return kSignalBase + stop_signal();
   for (const std::string& warning : comparison.warnings) complain("warning", warning);

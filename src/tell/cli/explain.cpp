@@ -17,9 +17,9 @@
 #include "plan/axes_options.hpp"
 #include "plan/user_weights.hpp"
 #include "program/exit_code.hpp"
+#include "program/files/fresh_file.hpp"
 #include "program/json_text.hpp"
 #include "program/numbers.hpp"
-#include "program/output_file.hpp"
 #include "program/signals.hpp"
 
 namespace headroom::cli {

@@ -8,7 +8,7 @@
 #include "cli/line/output.hpp"
 #include "cli/results.hpp"
 #include "program/exit_code.hpp"
-#include "program/output_file.hpp"
+#include "program/files/fresh_file.hpp"
 
 namespace headroom::cli {
 namespace {

@@ -24,9 +24,8 @@
 #include "plan/expand.hpp"
 #include "plan/user_weights.hpp"
 #include "program/exit_code.hpp"
+#include "program/files/fresh_file.hpp"
 #include "program/numbers.hpp"
-#include "program/output_file.hpp"
-#include "program/scratch_folder.hpp"
 #include "program/signals.hpp"
 #include "store/catalogue.hpp"
 #include "store/runs.hpp"
@@ -39,6 +38,7 @@ struct PickOptions {
   std::string emit = "text";
   std::optional<std::string> from, machine, without, max_packed_bytes, max_error, budget, output;
   bool leave_one_out = false;
+  bool fail_if_unclear = false;
 };
 
 // Backends that are named; empty for all.
@@ -85,7 +85,7 @@ pick::Filters filters_of(const PickOptions& options, const plan::Axes& axes) {
   if (axes.precision) filters.precisions = plan::rival_axes_of(axes).precisions;
   if (options.max_error) filters.max_error = parse_error(*options.max_error);
   if (axes.dtype.values().size() > 1) {
-    throw InvalidArgument("--dtype: pick answers for one; give f32 or bf16");
+    throw InvalidArgument("pick accepts a single --dtype; give f32 or bf16");
   }
   filters.stored = plan::stored_of(axes);
   if (filters.stored.size() > 1 && !filters.max_error) {
@@ -121,6 +121,13 @@ void write(const PickOptions& options, const std::string& text) {
   }
 }
 
+int answered(const PickOptions& options, const pick::Pick& choice) {
+  write(options, emitted(options, choice));
+  if (!options.fail_if_unclear || !choice.unclear()) return kDone;
+  complain("error", "no answer yet: measure longer, or on a quieter machine");
+  return kCheckFailed;
+}
+
 // Those that were asked for; none means all.
 std::vector<Case> shapes_of(const plan::Axes& axes) {
   if (!axes.sizes_given() && !axes.preset) return {};
@@ -142,15 +149,14 @@ int pick_from_folder(const PickOptions& options, const plan::Axes& axes,
     complain("warning",
              elsewhere + "; the choice is valid there, and auto will not use its file here");
   }
-  write(options, emitted(options, pick::pick(folder, shapes, filters)));
-  return kDone;
+  return answered(options, pick::pick(folder, shapes, filters));
 }
 
 int leave_one_out(const PickOptions& options, const store::Catalogue& catalogue,
                   const plan::Axes& axes, const pick::Filters& filters) {
   pick::StoredResults results;
   if (options.emit == "cmake") {
-    throw InvalidArgument("--leave-one-out: a table is nothing to link; use --emit text or json");
+    throw InvalidArgument("--leave-one-out prints a table; use --emit text or json");
   }
   const pick::LeaveOneOut table = pick::leave_one_out(catalogue, shapes_of(axes), filters, results);
   complain_of("note", table.notes);
@@ -176,8 +182,7 @@ int pick_from_store(const PickOptions& options, const plan::Axes& axes,
     answer.pick.borrowed->evidence =
         pick::evidence(pick::leave_one_out(catalogue, shapes, filters, results));
   }
-  write(options, emitted(options, answer.pick));
-  return kDone;
+  return answered(options, answer.pick);
 }
 
 void check_store_options(const PickOptions& options) {
@@ -186,8 +191,10 @@ void check_store_options(const PickOptions& options) {
                                                : nullptr;
   if (option == nullptr) return;
   if (options.machine && options.leave_one_out) {
-    throw InvalidArgument(
-        "--machine and --leave-one-out: one is about a machine, the other about all; give one");
+    throw InvalidArgument("--machine and --leave-one-out are mutually exclusive");
+  }
+  if (options.fail_if_unclear && options.leave_one_out) {
+    throw InvalidArgument("--fail-if-unclear and --leave-one-out are mutually exclusive");
   }
   if (!options.from) {
     throw InvalidArgument(fmt::format("{}: needs a store; give one with --from STORE", option));
@@ -218,32 +225,28 @@ int pick_by_measuring(const PickOptions& options, const plan::Axes& axes,
   complain_of("note", contest.plan.notes);
   complain_of("warning", contest.plan.warnings);
   install_signal_handlers();
-  const ScratchFolder scratch("headroom-pick");
   const auto start = std::chrono::steady_clock::now();
-  pick::run_contest(contest, scratch.path() / "contest");
+  record::ResultsFolder folder = pick::run_contest(contest);
   if (stop_signal() != 0) return kSignalBase + stop_signal();
-  record::ResultsFolder folder = read_results(scratch.path() / "contest");
-  int rounds = 0;
   const pick::Pick choice = pick::pick_with_rounds(
       contest, folder, filters,
       [start] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       },
       [&](const plan::Plan& plan, double seconds) {
-        return pick::run_round(contest, plan, seconds,
-                               scratch.path() / fmt::format("round-{}", ++rounds));
+        return pick::run_round(contest, plan, seconds);
       });
   if (stop_signal() != 0) return kSignalBase + stop_signal();
   if (!choice.note.empty()) complain("note", choice.note);
   complain_of("warning",
               judge::cautions_after(folder.results, 0, record::peaks_of(folder.environment)));
-  write(options, emitted(options, choice));
-  return kDone;
+  return answered(options, choice);
 }
 
 int run(const PickOptions& options, machine::LimitKernelsOf limits_of) {
   check_emit(options.emit);
   check_store_options(options);
+  if (options.output) require_writable(*options.output);
   const plan::Axes axes = options.axes.values();
   const pick::Filters filters = filters_of(options, axes);
   return options.from ? pick_from(options, axes, filters, limits_of)
@@ -264,6 +267,8 @@ Command add_pick(CLI::App& app, machine::LimitKernelsOf limits_of) {
   command->add_flag("--leave-one-out", options->leave_one_out,
                     "for each machine of the store, what the nearest other one would have chosen, "
                     "and how much that would lose");
+  command->add_flag("--fail-if-unclear", options->fail_if_unclear,
+                    "exit with 1 if there is no answer yet: another backend may be as fast");
   add_value(*command, "--emit", options->emit, "text|cmake|json",
             "text (default), cmake (a file to include) or json (a tuning file)");
   add_value(*command, "--output", options->output, "FILE",

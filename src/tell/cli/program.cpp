@@ -108,7 +108,7 @@ int run_program(int count, char** arguments, machine::LimitKernelsOf limits_of,
                "  headroom sweep                   checks and measures every backend\n"
                "  headroom report headroom-results turns that into a page\n"
                "  headroom pick --model gpt2       what to link for one model");
-  ignore_broken_pipes();
+  make_failed_writes_errors();
   return after_flush(
       guarded([&] { return run_words(app, commands, expand_arguments(count, arguments)); }));
 }

@@ -115,7 +115,8 @@ void print_plan(const measure::PreparedSweep& sweep) {
   limits.memory_bytes = sweep.settings.memory_limit;
   limits.cell_seconds = sweep.settings.timing.cell_limit;
   for (const std::string& warning : sweep.plan.warnings) complain("warning", warning);
-  out().write(show::plan_table(sweep.plan, sweep.settings.timing, plan::Estimator(), limits));
+  out().write(show::plan_table(sweep.plan, sweep.settings.timing, plan::Estimator(), limits,
+                               sweep.seconds(limits)));
 }
 
 int run(const SweepOptions& options, machine::LimitKernelsOf limits_of, measure::Crew* crew) {

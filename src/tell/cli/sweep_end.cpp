@@ -13,6 +13,7 @@
 #include "judge/compare.hpp"
 #include "program/json_text.hpp"
 #include "report/words/answers.hpp"
+#include "report/words/sentences.hpp"
 
 namespace headroom::cli {
 namespace {
@@ -76,7 +77,9 @@ bool share_a_cell(const ResultsFolder& a, const ResultsFolder& b) {
 }  // namespace
 
 std::string answers_of(const ResultsFolder& folder) {
-  return report::answer_lines(report::find_out(folder));
+  const report::Findings findings = report::find_out(folder);
+  const std::string split = report::terminal_lines(report::split_answer(findings));
+  return report::answer_lines(findings) + (split.empty() ? "" : "\n" + split);
 }
 
 std::string changes_since_the_last(const ResultsFolder& folder) {

@@ -7,7 +7,8 @@
 
 namespace headroom::cli {
 
-/// For each shape what to link; empty without any time.
+/// For each shape what to link, then what one wide matrix gains with more heads; empty without any
+/// time.
 std::string answers_of(const record::ResultsFolder& folder);
 
 /// How this sweep differs from the latest other one of the same axes on the same processor whose

@@ -13,8 +13,8 @@
 #include "plan/axes.hpp"
 #include "processor/cores.hpp"
 #include "program/exit_code.hpp"
+#include "program/files/fresh_file.hpp"
 #include "program/numbers.hpp"
-#include "program/output_file.hpp"
 #include "program/signals.hpp"
 #include "tune/words.hpp"
 
@@ -47,13 +47,14 @@ int run(const TuneOptions& options, machine::LimitKernelsOf limits_of) {
   if (options.min_time)
     settings.measure.timing.min_time = parse_seconds("--min-time", *options.min_time);
   const std::string path = path_of(options);
-  tune::tuning_text(path, {}, settings.isa);  // a file that cannot be kept is an error at once
+  // What cannot be kept or written is an error at once, and not after the measuring.
+  require_writable(path, tune::tuning_text(path, {}, settings.isa));
   install_signal_handlers();
   measure::Progress progress;
   const std::vector<tune::Tuned> tuned = tune::tune_kernels(settings, progress);
   if (stop_signal() != 0) return kSignalBase + stop_signal();
-  write_file(path, tune::tuning_text(path, tuned, settings.isa));
   out().print("{}", tune::to_text(tuned, settings.shapes));
+  write_file(path, tune::tuning_text(path, tuned, settings.isa));
   out().print("Written to {0}; layers read it with HEADROOM_TUNING={0}\n", shown_text(path));
   return kDone;
 }

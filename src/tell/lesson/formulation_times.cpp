@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 
+#include "backends/backend.hpp"
 #include "headroom/backend.hpp"
 #include "headroom/unit.hpp"
 #include "judge/noise.hpp"
@@ -15,24 +17,6 @@
 
 namespace headroom::lesson {
 namespace {
-
-struct Sample {
-  Case shape;
-  const char* what;
-};
-
-Case square_layer(std::int64_t tokens, std::int64_t width, std::int64_t heads) {
-  Case shape;
-  shape.tokens = tokens;
-  shape.d_in = shape.d_out = shape.d_proj = width;
-  shape.heads = heads;
-  return shape;
-}
-
-std::vector<Sample> measured_shapes() {
-  return {{square_layer(128, 768, 12), "12 heads of 64, the widths of GPT-2, 128 tokens"},
-          {square_layer(16, 1536, 96), "96 heads of 16, 16 tokens"}};
-}
 
 plan::Group group_of(const Case& shape) {
   plan::Group group;
@@ -67,27 +51,39 @@ const record::CellResult* timed(const std::vector<record::CellResult>& results,
 
 }  // namespace
 
+std::vector<Case> timed_shapes() {
+  std::vector<Case> shapes;
+  for (const std::int64_t heads : {1, 12, 96}) {
+    Case& shape = shapes.emplace_back();
+    shape.tokens = 16;
+    shape.d_in = shape.d_out = shape.d_proj = 768;
+    shape.heads = heads;
+  }
+  return shapes;
+}
+
 std::vector<ShapeTimes> time_formulations(machine::LimitKernelsOf limits_of,
                                           measure::Observer& observer) {
   plan::Plan plan;
   plan.target = select_target();
-  for (const Sample& sample : measured_shapes()) plan.groups.push_back(group_of(sample.shape));
+  for (const Case& shape : timed_shapes()) plan.groups.push_back(group_of(shape));
   const std::vector<record::CellResult> results =
       measure::run_plan(plan, measure::settings_for(plan.target, limits_of), observer);
   if (results.size() < plan.cell_count()) return {};
 
   std::vector<ShapeTimes> all;
   judge::Comparisons comparisons;
-  for (const Sample& sample : measured_shapes()) all.push_back({sample.shape, sample.what, {}});
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::vector<plan::Cell>& cells = plan.groups[i].cells;
-    all[i].backends.reserve(cells.size() / 2);  // answers refer to its elements
+  for (const plan::Group& group : plan.groups) {
+    const std::vector<plan::Cell>& cells = group.cells;
+    std::vector<FormulationTimes>& rows = all.emplace_back(ShapeTimes{group.shape, {}}).backends;
+    rows.reserve(cells.size() / 2);  // answers refer to its elements
     for (std::size_t cell = 0; cell < cells.size(); cell += 2) {
       const record::CellResult* wrapper = timed(results, cells[cell]);
       const record::CellResult* split = timed(results, cells[cell + 1]);
       if (wrapper == nullptr || split == nullptr) continue;
-      FormulationTimes& times = all[i].backends.emplace_back();
+      FormulationTimes& times = rows.emplace_back();
       times.backend = cells[cell].backend;
+      times.together = backend_facts(times.backend).packs_heads_together;
       times.wrapper = wrapper->time.median;
       times.split = split->time.median;
       comparisons.add(wrapper, *split, [&times](const judge::CellDifference& found) {

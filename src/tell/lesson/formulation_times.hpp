@@ -13,6 +13,7 @@ namespace headroom::lesson {
 
 struct FormulationTimes {
   std::string backend;
+  bool together = false;         ///< it packs the matrices of all heads over one input together
   double wrapper = 0;            ///< seconds per pass, the median
   double split = 0;              ///< likewise
   judge::Difference difference;  ///< split over wrapper
@@ -20,12 +21,14 @@ struct FormulationTimes {
 
 struct ShapeTimes {
   Case shape;
-  std::string what;  ///< for people
   std::vector<FormulationTimes> backends;
 };
 
-/// The layers of a lesson are too small for a time to mean anything, so two others are measured, on
-/// one thread and as a sweep does: of few wide heads and of many narrow ones.
+/// Equal work and equal weights, with 1, 12 and 96 heads: only the number of matrices differs.
+std::vector<Case> timed_shapes();
+
+/// The layers of a lesson are too small for a time to mean anything, so `timed_shapes` are
+/// measured, on one thread and as a sweep does.
 /// @param limits_of may be null
 /// @return nothing if it was stopped
 /// @throws std::runtime_error if a result is wrong.

@@ -1,9 +1,11 @@
 #include "lesson/lesson_page.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
-#include "backends/backend.hpp"
 #include "lesson/lesson_text.hpp"
+#include "lesson/times_text.hpp"
 #include "machine/processor.hpp"
 #include "page/embedded.hpp"
 #include "page/template.hpp"
@@ -29,13 +31,10 @@ ordered_json times_json(const std::vector<ShapeTimes>& times) {
            {"wrapper_s", row.wrapper},
            {"split_s", row.split},
            {"speed_up", {1 / difference.ratio, 1 / difference.ci95.high, 1 / difference.ci95.low}},
-           {"verdict", to_string(difference.verdict)},
-           // Those with kernels of ours get all products over one x together and pack it once.
-           {"together", backend_facts(row.backend).kernel_variants != nullptr}});
+           {"verdict", to_string(difference.verdict)}});
     }
-    shapes.push_back({{"shape", one.shape.id()},
-                      {"what", one.what},
-                      {"head_dim", one.shape.head_dim()},
+    shapes.push_back({{"caption", fmt::format("{} ({})", shape_text(one.shape), one.shape.id())},
+                      {"findings", findings(one)},
                       {"backends", rows}});
   }
   return shapes;
@@ -46,6 +45,7 @@ ordered_json times_json(const std::vector<ShapeTimes>& times) {
 std::string page_of(const Lesson& lesson, const std::vector<ShapeTimes>& times) {
   ordered_json data = to_json(lesson);
   data["times"] = times_json(times);
+  data["verdict_note"] = verdict_note(times);
   data["processor"] = machine::describe_processor().name;
   return page::filled(
       lesson_page_text(),

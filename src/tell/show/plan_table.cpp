@@ -4,13 +4,13 @@
 
 #include <iterator>
 
-#include "plan/budget.hpp"
 #include "program/numbers.hpp"
 
 namespace headroom::show {
 
 std::string plan_table(const plan::Plan& plan, const plan::TimingPlan& timing,
-                       const plan::Estimator& estimator, const plan::Limits& limits) {
+                       const plan::Estimator& estimator, const plan::Limits& limits,
+                       double seconds) {
   std::string text;
   for (const plan::Group& group : plan.groups) {
     for (const plan::Cell& cell : group.cells) {
@@ -22,8 +22,7 @@ std::string plan_table(const plan::Plan& plan, const plan::TimingPlan& timing,
     }
   }
   fmt::format_to(std::back_inserter(text), "{} cells with up to {} repetitions, about {}\n",
-                 plan.cell_count(), timing.repetitions,
-                 format_wait(plan::plan_seconds(plan, timing, estimator, limits)));
+                 plan.cell_count(), timing.repetitions, format_wait(seconds));
   return text;
 }
 

@@ -121,7 +121,8 @@ std::string fastest_line(const std::vector<judge::Ranked>& rivals) {
   const std::string within =
       limit == Precision::f32 ? "" : fmt::format(" within the limits of {}", to_string(limit));
   if (tied.size() == 1) return fmt::format("  fastest{}: {}\n", within, tied.front());
-  return fmt::format("  fastest{}, not distinguishable: {}\n", within, fmt::join(tied, ", "));
+  return fmt::format("  not distinguishable{}, lowest median first: {}\n", within,
+                     fmt::join(tied, ", "));
 }
 
 const record::CellResult* fastest_of(const Results& rivals) {

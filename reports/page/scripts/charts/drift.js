@@ -32,7 +32,8 @@
     name: "drift",
     title: "Noise and drift during the measurement",
     uses: [],
-    empty: "No control was measured beside these cells, so drift is unknown.",
+    folded: true,
+    empty: () => "no control was measured with these cells",
     note: (model) =>
       "Lines: the multiply-add rate beside each cell relative to its median, in the order in which cells " +
       "finished. Diamonds: two timings of the same layer (A/A). Band: " +

@@ -17,7 +17,8 @@
     name: "error-against-limit",
     title: "Error relative to its limit",
     uses: ["threads", "backends", "formulations"],
-    empty: "No cell of this selection was checked.",
+    folded: true,
+    empty: () => "no cell of this selection was checked",
     note: () =>
       "All shapes. Normalised root-mean-square error against the double-precision reference, as a " +
       "share of the limit, over the rows that were checked; or, where each element has a bound of its own, the worst " +

@@ -18,7 +18,7 @@
     name: "phases",
     title: "Where the time goes",
     uses: ["shape", "threads", "backends", "formulations"],
-    empty: "No cell of this selection has measured phases.",
+    empty: () => "no cell of this selection has measured phases",
     note: (model, selection) =>
       selection.shape + ", up to " + format.threads(selection.threads) +
       ". Shares of one pass; its time is on the right, the fastest on top.",

@@ -53,7 +53,7 @@
     name: "error-against-time",
     title: "Error against time: what each precision and fewer bits cost and give",
     uses: ["shape"],
-    empty: "No shape was measured with several precisions, or stored in several ways.",
+    empty: () => "no shape was measured with several precisions, or stored in several ways; add --precision f32,bf16x3 or --weights-dtype f32,q8",
     note: (model, selection) => {
       const cells = cellsOf(model, selection);
       return (cells.length > 0 ? shapeOf(cells[0].shapeId) + ". " : "") +

@@ -61,7 +61,7 @@
     name: "roofline",
     title: "Roofline: every cell under the measured limits",
     uses: ["threads", "backends", "formulations"],
-    empty: "No peaks were measured with these cells, so there is no roofline to draw.",
+    empty: () => "no peaks were measured with these cells",
     note: (model, selection) =>
       "All shapes, up to " + format.threads(selection.threads) + ". Bytes count weights, input " +
       "and output, each moved once. A cell above the slanted roof read some of them from a cache. The roofs: " +

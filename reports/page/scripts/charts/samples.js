@@ -30,8 +30,8 @@
     name: "samples",
     title: "Raw samples of one cell",
     uses: ["cell"],
-    onPageOnly: true,
-    empty: "No cell has a time.",
+    folded: true,
+    empty: () => "no cell has a time",
     note: (model, selection) => {
       const cell = headroom.cellOf(model, selection);
       return cell ? cell.id + ". The line is the median, the band its 95 % confidence interval" +

@@ -4,30 +4,26 @@
 
   const cellsOf = (model, selection) =>
     headroom.chosen(model, selection, (cell) =>
-      cell.family === selection.family && cell.tokens === selection.tokens && cell.baseline);
-
-  const tokensOf = (model, selection) => {
-    const [cell] = cellsOf(model, selection);
-    if (!cell) return format.count(selection.tokens, "token");
-    return format.count(cell.shape.tokens, "token") + (cell.shape.past > 0 ? " after " + cell.shape.past : "");
-  };
+      cell.families.includes(selection.family) && cell.tokens === selection.tokens && cell.baseline);
 
   headroom.charts.push({
     name: "speed-up-by-heads",
     title: "Speed-up over naive, by number of heads",
     uses: ["family", "tokens", "threads", "backends", "formulations"],
-    empty: "No cell of this selection has a naive cell of the same shape and formulation.",
+    empty: (model, selection) => cellsOf(model, selection).length === 0
+      ? "no cell of this selection has a naive cell of the same shape and formulation"
+      : chart.oneOf("number of heads", "--heads 1,12,96"),
     note: (model, selection) =>
-      tokensOf(model, selection) + ", " + selection.family + ", up to " +
+      chart.tokensText(cellsOf(model, selection), selection) + ", " + selection.family + ", up to " +
       format.threads(selection.threads) + ". The baseline is naive with the same formulation on " +
       "one thread. Bars are 95 % confidence intervals; both axes are logarithmic.",
     height: () => 420,
 
     draw(model, selection, view) {
       const cells = cellsOf(model, selection);
-      if (cells.length === 0) return null;
-      const lines = headroom.lines(cells, (cell) => cell.shape.heads);
       const heads = headroom.distinct(cells, (cell) => cell.shape.heads);
+      if (heads.length < 2) return null;
+      const lines = headroom.lines(cells, (cell) => cell.shape.heads);
       const right = view.narrow ? 18 : chart.endRoom(lines.keys());
       const series = [];
       for (const [name, line] of lines) {
@@ -43,8 +39,7 @@
         ...chart.base(view),
         legend: chart.legend(view, [...lines.keys()]),
         grid: { left: 58, right, top: 46, bottom: 50 },
-        xAxis: chart.logAxis(view, "heads", ticks.length > 1 ? ticks : [heads[0]], String,
-          { splitLine: { show: false } }),
+        xAxis: chart.logAxis(view, "heads", ticks, String, { splitLine: { show: false } }),
         yAxis: chart.logAxis(view, "times as fast as " + model.baseline,
           chart.logTicks(cells.flatMap((cell) => [cell.baseline.low, cell.baseline.high])),
           (value) => value + " ×", { nameGap: 42 }),

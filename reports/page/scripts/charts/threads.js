@@ -26,8 +26,7 @@
     name: "thread-scaling",
     title: "Speed-up with more threads",
     uses: ["shape", "backends", "formulations"],
-    empty: "No selected cell of this shape was measured on more than one number of threads; " +
-      "measure with --threads 1,2 or more.",
+    empty: () => "no selected cell of this shape was measured on two numbers of threads; add --threads 1,2",
     note: (model, selection) =>
       selection.shape + ". The baseline is the same cell on its fewest threads. Bars: the widest range " +
       "that both 95 % confidence intervals allow. The grey line is perfect scaling." +

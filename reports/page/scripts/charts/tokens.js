@@ -4,13 +4,16 @@
 
   const cellsOf = (model, selection) =>
     headroom.chosen(model, selection, (cell) =>
-      cell.family === selection.family && cell.shape.heads === selection.heads && cell.tokens > 0);
+      cell.families.includes(selection.family) && cell.shape.heads === selection.heads && cell.tokens > 0);
 
   headroom.charts.push({
     name: "time-by-tokens",
     title: "Time and rate, by number of tokens",
     uses: ["family", "heads", "threads", "backends", "formulations"],
-    empty: "No cell of this selection has a time.",
+    empty: (model, selection) => cellsOf(model, selection).length === 0 ? "no cell of this selection has a time"
+      : cellsOf(model, selection).every((cell) => cell.shape.past > 0)
+        ? chart.oneOf("number of tokens in the cache", "--past 128,1024")
+        : chart.oneOf("number of tokens", "--tokens 1,16,128"),
     note: (model, selection) =>
       format.count(selection.heads, "head") + ", " + selection.family + ", up to " + format.threads(selection.threads) +
       ". Bars are 95 % confidence intervals; all axes are logarithmic.",
@@ -18,9 +21,9 @@
 
     draw(model, selection, view) {
       const cells = cellsOf(model, selection);
-      if (cells.length === 0) return null;
-      const lines = headroom.lines(cells, (cell) => cell.tokens);
       const tokens = headroom.distinct(cells, (cell) => cell.tokens);
+      if (tokens.length < 2) return null;
+      const lines = headroom.lines(cells, (cell) => cell.tokens);
       const right = view.narrow ? 18 : chart.endRoom(lines.keys());
       const rate = (cell, seconds) => (cell.gflops * cell.time.median) / seconds;
       const ticks = chart.thinned(tokens, view.width - 74 - right);

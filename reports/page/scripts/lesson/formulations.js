@@ -28,34 +28,13 @@
 
   const timesTable = (times) => headroom.tableElement({
     columns: [["backend"], ["wrapper", true], ["split", true], ["wrapper / split", true], ["95 % interval", true],
-      ["the split is"]],
+      ["split is"]],
     rows: times.backends.map((row) => {
       const [ratio, low, high] = row.speed_up;
       return [row.backend, headroom.format.seconds(row.wrapper_s), headroom.format.seconds(row.split_s),
         headroom.format.times(ratio), headroom.format.digits(low) + " to " + headroom.format.digits(high), row.verdict];
     }),
-  }, times.what + " (" + times.shape + ")");
-
-  const listed = (names) => names.length < 2 ? names.join("")
-    : names.slice(0, -1).join(", ") + " and " + names[names.length - 1];
-
-  // What the table shows, and why.
-  const findings = (times) => {
-    const named = (rows) => listed(rows.map((row) => row.backend));
-    const gains = (rows) => listed(rows.map((row) => row.backend + " (" + headroom.format.times(row.speed_up[0]) + ")"));
-    const of = (won, together) => times.backends.filter((row) =>
-      (row.verdict === "faster") === won && row.together === together);
-    const sentences = [];
-    const say = (rows, words) => { if (rows.length > 0) sentences.push(words(rows)); };
-    say(of(true, false), (rows) => "The split wins with " + gains(rows) +
-      ": there each product of a head starts by itself and reads x again.");
-    say(of(true, true), (rows) => "It wins with " + gains(rows) + ", which pack x once for all products: heads of " +
-      times.head_dim + " columns fill only a part of the panels that their kernels multiply.");
-    say(of(false, true), (rows) => "It is not shown to win with " + named(rows) +
-      ": they get all products over one x together and pack it once, so narrow ones cost no more than wide ones.");
-    say(of(false, false), (rows) => "No difference can be shown with " + named(rows) + ".");
-    return make("p", { class: "note findings" }, sentences.join(" "));
-  };
+  }, times.caption);
 
   headroom.drawFormulations = (lesson) => {
     if (!lesson.products) return [];
@@ -67,10 +46,11 @@
       legend()];
     if (lesson.times.length > 0) {
       parts.push(make("p", { class: "note" }, "Measured on this machine (" + lesson.processor + "), a whole pass on one " +
-        "thread. This lesson's layer is too small for a time to mean anything, so these are two others, measured as " +
-        "headroom sweep measures: each was checked against the oracle first, then all were timed in random order, by " +
-        "several processes one after the other."),
-        ...lesson.times.flatMap((times) => [timesTable(times), findings(times)]));
+        "thread. This lesson's layer is too small for a time to mean anything, so other layers are timed, which do equal " +
+        "work with equal weights and differ only in the number of matrices. headroom sweep measures in the same way: each was " +
+        "checked against the oracle first, then all were timed in random order, by several processes one after the other."),
+        ...lesson.times.flatMap((times) => [timesTable(times), make("p", { class: "note findings" }, times.findings)]),
+        make("p", { class: "note verdict-note" }, lesson.verdict_note));
     }
     return parts;
   };

@@ -37,9 +37,14 @@ OperationCosts& operator+=(OperationCosts& sum, const OperationCosts& more) {
 
 }  // namespace
 
-void LatentProducts::add(const ConstAnyMatrix& weights, std::int64_t first_col, std::int64_t cols,
-                         std::int64_t block_cols) {
-  spec.products.push_back({{weights.columns(first_col, cols)}, {}, block_cols});
+void LatentProducts::add(const ConstAnyMatrix& weights, std::int64_t cols, std::int64_t block_cols,
+                         bool per_head) {
+  ProductSpec product{{}, {}, block_cols, per_head};
+  const std::int64_t step = per_head ? block_cols : cols;
+  for (std::int64_t col = 0; col < cols; col += step) {
+    product.weights.push_back(weights.columns(col, step));
+  }
+  spec.products.push_back(std::move(product));
 }
 
 LatentHeads::LatentHeads(Backend& backend, Formulation formulation, const Case& shape,
@@ -67,52 +72,35 @@ LatentHeads::LatentHeads(Backend& backend, Formulation formulation, const Case& 
 void LatentHeads::plan_down(const WeightViews& weights) {
   const std::int64_t width = shape_.latent_width();
   if (shape_.latent.query_rank > 0) {
-    of_x_.add(weights.query_down, 0, shape_.latent.query_rank, shape_.latent.query_rank);
+    of_x_.add(weights.query_down, shape_.latent.query_rank, shape_.latent.query_rank);
   } else {
     plan_queries(weights, of_x_);
   }
-  if (!together()) return of_x_.add(weights.key_down, 0, width, width);
+  if (!together()) return of_x_.add(weights.key_down, width, width);
   ProductSpec& spec = of_x_.spec.products.front();
   spec.weights.push_back(weights.key_down);
   spec.block_cols = total_cols(spec.weights);
 }
 
-void LatentHeads::plan_queries(const WeightViews& weights, LatentProducts& products) {
-  const std::int64_t head_dim = shape_.head_dim();
-  if (formulation_ != Formulation::wrapper) {
-    products.add(weights.query, 0, shape_.d_out, head_dim);
-    return;
-  }
-  for (std::int64_t h = 0; h < shape_.heads; ++h) {
-    products.add(weights.query, h * head_dim, head_dim, head_dim);
-  }
+void LatentHeads::plan_queries(const WeightViews& weights, LatentProducts& products) const {
+  products.add(weights.query, shape_.d_out, shape_.head_dim(), per_head());
 }
 
 // Fused, a head's value stands before its key, whose own values come first: one block.
 void LatentHeads::plan_keys(const WeightViews& weights) {
   const std::int64_t own = shape_.own_key_dim();
   const std::int64_t value = shape_.head_value_dim();
-  switch (formulation_) {
-    case Formulation::wrapper:
-      for (std::int64_t h = 0; h < shape_.heads; ++h) {
-        of_latent_.add(weights.key, h * own, own, own);
-        of_latent_.add(weights.value, h * value, value, value);
-      }
-      break;
-    case Formulation::split:
-      of_latent_.add(weights.key, 0, shape_.own_key_width(), own);
-      of_latent_.add(weights.value, 0, shape_.value_width(), value);
-      break;
-    case Formulation::fused: {
-      ProductSpec spec{{}, {}, value + own};
-      for (std::int64_t h = 0; h < shape_.heads; ++h) {
-        spec.weights.push_back(weights.value.columns(h * value, value));
-        spec.weights.push_back(weights.key.columns(h * own, own));
-      }
-      of_latent_.spec.products.push_back(std::move(spec));
-      break;
-    }
+  if (!together()) {
+    of_latent_.add(weights.key, shape_.own_key_width(), own, per_head());
+    of_latent_.add(weights.value, shape_.value_width(), value, per_head());
+    return;
   }
+  ProductSpec spec{{}, {}, value + own};
+  for (std::int64_t h = 0; h < shape_.heads; ++h) {
+    spec.weights.push_back(weights.value.columns(h * value, value));
+    spec.weights.push_back(weights.key.columns(h * own, own));
+  }
+  of_latent_.spec.products.push_back(std::move(spec));
 }
 
 void LatentHeads::make(Backend& backend, bool rounds, LatentProducts& products) const {
@@ -159,18 +147,6 @@ void LatentHeads::place(std::int64_t rows, float* room) {
   heads_.parts[2] = blocks(room + rows * shape_.kv_width(), value_dim);
 }
 
-// @param first of the products that are the queries'
-void LatentHeads::write_queries_to(LatentProducts& products, std::size_t first) const {
-  const BlockedView& queries = heads_.parts[0];
-  if (formulation_ != Formulation::wrapper) {
-    products.to[first] = queries;
-    return;
-  }
-  for (std::int64_t h = 0; h < shape_.heads; ++h) {
-    products.to[first + static_cast<std::size_t>(h)] = queries.slice(h, 1);
-  }
-}
-
 void LatentHeads::write_keys_to() {
   BlockedView keys = heads_.parts[1];
   keys.block_cols = shape_.own_key_dim();
@@ -179,15 +155,9 @@ void LatentHeads::write_keys_to() {
   if (together()) {
     to[0] = values;
     to[0].block_cols += keys.block_cols;
-  } else if (formulation_ == Formulation::split) {
+  } else {
     to[0] = keys;
     to[1] = values;
-  } else {
-    for (std::int64_t h = 0; h < shape_.heads; ++h) {
-      const auto at = static_cast<std::size_t>(2 * h);
-      to[at] = keys.slice(h, 1);
-      to[at + 1] = values.slice(h, 1);
-    }
   }
 }
 
@@ -200,18 +170,14 @@ void LatentHeads::project(const ConstAnyMatrix& x, float* room) {
     const std::int64_t width = latents_.row_stride;
     of_x_.to.front() = BlockedView{row, x.rows, width, 1, width, 0};
   } else {
-    if (through) {
-      of_x_.to.front() = query_latents_;
-    } else {
-      write_queries_to(of_x_, 0);
-    }
+    of_x_.to.front() = through ? query_latents_ : heads_.parts[0];
     of_x_.to.back() = latents_;
   }
   of_x_.projection->run(x, of_x_.to);
   normalise(latents_, key_norm_, shape_.latent.epsilon);
   if (!through) return;
   normalise(query_latents_, query_norm_, shape_.latent.epsilon);
-  write_queries_to(of_query_latent_, 0);
+  of_query_latent_.to.front() = heads_.parts[0];
   of_query_latent_.projection->run(
       ConstMatrixView{query_latents_.data, x.rows, query_latents_.block_cols,
                       query_latents_.row_stride},

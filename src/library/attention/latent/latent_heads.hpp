@@ -20,9 +20,9 @@ struct LatentProducts {
   std::vector<AnyBlockedView> to;
   std::unique_ptr<Projection> projection;
 
-  /// Of the latents' width: one matrix, of so many blocks from `block` on.
-  void add(const ConstAnyMatrix& weights, std::int64_t first_col, std::int64_t cols,
-           std::int64_t block_cols);
+  /// A product of the first `cols` columns, of one matrix, or of one for each block of a head.
+  void add(const ConstAnyMatrix& weights, std::int64_t cols, std::int64_t block_cols,
+           bool per_head = false);
 };
 
 /// The expanded order: x to latents, their norms, latents to queries, keys and values of all heads.
@@ -45,11 +45,11 @@ class LatentHeads {
  private:
   void place(std::int64_t rows, float* room);
   void plan_down(const WeightViews& weights);
-  void plan_queries(const WeightViews& weights, LatentProducts& products);
+  void plan_queries(const WeightViews& weights, LatentProducts& products) const;
   void plan_keys(const WeightViews& weights);
   void make(Backend& backend, bool rounds, LatentProducts& products) const;
   void write_keys_to();
-  void write_queries_to(LatentProducts& products, std::size_t first) const;
+  bool per_head() const { return formulation_ == Formulation::wrapper; }
   bool together() const { return formulation_ == Formulation::fused; }
 
   Case shape_;

@@ -41,6 +41,8 @@ Attention::Plan::Plan(const Case& largest, const WeightViews& weights,
     costs.project_provenance = project_->costs().provenance;
   }
   if (shape.d_memory > 0) prepare(products_.of_memory, shape.memory_rows(), project_memory_);
+  costs.packs_heads_together = choice.formulation == Formulation::wrapper &&
+                               backend_facts(choice.backend).packs_heads_together;
   destinations_.resize(std::max(products_.of_x.size(), products_.of_memory.size()));
   keep_parameters(weights);
   attend_ = backend_->make_attention(shape);

@@ -29,7 +29,7 @@ headroom::BackendInfo describe() {
 const headroom::BackendFacts& facts() {
   static const headroom::BackendFacts facts = [] {
     headroom::BackendFacts vectorised;
-    vectorised.gflops = 10;
+    vectorised.gflops = 16;
     vectorised.narrow_share = 0.8;
     vectorised.attend_bytes = headroom::autovec::score_bytes;
     vectorised.computes = headroom::autovec::computes;

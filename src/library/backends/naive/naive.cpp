@@ -14,6 +14,7 @@ headroom::BackendInfo describe() {
 const headroom::BackendFacts& facts() {
   static const headroom::BackendFacts facts = [] {
     headroom::BackendFacts plain;
+    plain.gflops = 5;
     plain.attend_bytes = headroom::naive::score_bytes;
     plain.computes = headroom::naive::computes;
     plain.preference = 50;

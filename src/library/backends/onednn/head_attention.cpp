@@ -1,6 +1,7 @@
 #include "backends/onednn/head_attention.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/rounding.hpp"
 
@@ -46,6 +47,20 @@ std::vector<Sequence> largest_call(const Case& shape) {
   return sequences;
 }
 
+#if defined(__aarch64__)
+constexpr bool kExponentialEndsAboveZero = true;
+#else
+constexpr bool kExponentialEndsAboveZero = false;
+#endif
+
+// With SVE, the library's softmax (2.6) takes the least normal number for what is zero in float32:
+// keys that a mask hides would be seen, times 1e-38.
+void make_least_weights_zero(float* weights, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (weights[i] <= std::numeric_limits<float>::min()) weights[i] = 0.0F;
+  }
+}
+
 bool are_alike(std::span<const Sequence> sequences) {
   return std::all_of(sequences.begin(), sequences.end(), [&](const Sequence& s) {
     return s.rows == sequences.front().rows && s.keys() == sequences.front().keys();
@@ -75,7 +90,11 @@ OnednnAttention::OnednnAttention(int threads, Operand operand, const Case& shape
   const std::vector<Sequence> sequences = largest_call(shape);
   AttendCall call;
   call.sequences = sequences;
-  if (shape.rows() > 0 && keys > 0) plan(call, {heads_, space_, preparation_, nullptr});
+  // A plan of all of 2^31 rows would take 2.6 GiB before a call has them.
+  constexpr std::size_t kPlannedAhead = 1 << 16;
+  if (shape.rows() > 0 && keys > 0) {
+    plan(call, {heads_, space_, preparation_, nullptr}, kPlannedAhead);
+  }
 }
 
 std::unique_ptr<KeyValueStore> OnednnAttention::make_store(std::int64_t sequences,
@@ -106,7 +125,7 @@ std::int64_t OnednnAttention::padded_keys(std::int64_t keys, const Space& space)
   return space.store == nullptr ? keys : round_up(keys, kKeyStep);
 }
 
-void OnednnAttention::plan(const AttendCall& call, const Space& space) {
+void OnednnAttention::plan(const AttendCall& call, const Space& space, std::size_t most) {
   // Tasks are blocks, each on one thread, so the primitives are made for one thread.
   const ThreadCount one(1);
   space.blocks.begin_call();
@@ -120,9 +139,9 @@ void OnednnAttention::plan(const AttendCall& call, const Space& space) {
   }
   const auto count = static_cast<std::int64_t>(call.sequences.size());
   if (space.store == nullptr && are_alike(call.sequences)) {
-    plan_sequences(call, 0, count, space);
+    plan_sequences(call, 0, count, space, most);
   } else {
-    for (std::int64_t i = 0; i < count; ++i) plan_sequences(call, i, 1, space);
+    for (std::int64_t i = 0; i < count; ++i) plan_sequences(call, i, 1, space, most);
   }
   std::int64_t tasks = 0;
   for (const Block& block : blocks_) {
@@ -134,7 +153,7 @@ void OnednnAttention::plan(const AttendCall& call, const Space& space) {
 
 // Last blocks first: they see the most keys, and short tasks at the end balance the load.
 void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first, std::int64_t count,
-                                     const Space& space) {
+                                     const Space& space, std::size_t most_blocks) {
   const Sequence& sequence = call.sequences[static_cast<std::size_t>(first)];
   const std::int64_t rows = sequence.rows * group_;
   const std::int64_t most = space.store == nullptr ? block_rows_ : space.store->block_rows;
@@ -151,7 +170,7 @@ void OnednnAttention::plan_sequences(const AttendCall& call, std::int64_t first,
     }
   }
   for (std::int64_t row = (rows - 1) / most * most; row >= 0; row -= most) {
-    if (rows == 0) break;
+    if (rows == 0 || blocks_.size() >= most_blocks) break;
     Block block{first, pairs, members, row, std::min(most, rows - row), 0, 0, nullptr};
     const KeyRange of_last = seen_keys(shape_, sequence, row + block.rows - 1);
     block.first_key = seen_keys(shape_, sequence, row).begin / kKeyStep * kKeyStep;
@@ -260,6 +279,9 @@ void OnednnAttention::run_block(const AttendCall& call, const Space& space, cons
     });
   } else {
     primitives.softmax(binding, device_.stream);
+    if (kExponentialEndsAboveZero) {
+      make_least_weights_zero(slot.scores.data(), block.members * score_floats);
+    }
   }
   if (shape_.dropout > 0) {
     for_each_member([&](const MemberRows& rows, std::int64_t m) {

@@ -1,6 +1,7 @@
 // Softmax attention from oneDNN's matmul and softmax, one block of rows at a time.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -53,9 +54,10 @@ class OnednnAttention final : public HeadAttention {
   };
 
   void attend(const AttendCall& call);
-  void plan(const AttendCall& call, const Space& space);
+  /// @param most of the call's blocks
+  void plan(const AttendCall& call, const Space& space, std::size_t most = SIZE_MAX);
   void plan_sequences(const AttendCall& call, std::int64_t first, std::int64_t count,
-                      const Space& space);
+                      const Space& space, std::size_t most);
   std::int64_t padded_keys(std::int64_t keys, const Space& space) const;
   Member member_of(const AttendCall& call, const Space& space, const Block& block,
                    std::int64_t pair) const;

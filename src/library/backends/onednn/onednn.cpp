@@ -99,7 +99,7 @@ double repacked_bytes(const headroom::Case& shape) {
 const headroom::BackendFacts& facts() {
   static const headroom::BackendFacts facts = [] {
     headroom::BackendFacts vendor;
-    vendor.gflops = 80;
+    vendor.gflops = 100;
     vendor.narrow_share = 0.6;
     vendor.call_seconds = 5e-6;
     vendor.attend_bytes = repacked_bytes;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/one_by_one.hpp"
 #include "core/arena.hpp"
 #include "core/element/convert.hpp"
 #include "core/side_by_side.hpp"
@@ -179,9 +178,11 @@ OnednnProjection::OnednnProjection(int threads, Operand operand,
                                    std::shared_ptr<SharedScratch> scratch,
                                    const ProjectionSpec& spec)
     : threads_(threads), operand_(operand), scratch_(std::move(scratch)) {
-  products_.reserve(spec.products.size());
-  for (const ProductSpec& product : spec.products) {
-    products_.emplace_back(threads, operand, scratch_, spec.rows, product);
+  const std::vector<SingleProduct> singles = single_products(spec);
+  products_.reserve(singles.size());
+  for (const SingleProduct& single : singles) {
+    products_.emplace_back(threads, operand, scratch_, spec.rows, single.spec);
+    to_.push_back(single.to);
   }
 }
 
@@ -209,7 +210,9 @@ void OnednnProjection::run(const ConstAnyMatrix& x, std::span<const AnyBlockedVi
   if (x.rows == 0) return;
   with_live_threads(threads_, [&] {
     const void* input = take(x);
-    for (std::size_t i = 0; i < products_.size(); ++i) products_[i].run(input, x.rows, y[i]);
+    for (std::size_t i = 0; i < products_.size(); ++i) {
+      products_[i].run(input, x.rows, to_[i].in(y));
+    }
   });
 }
 

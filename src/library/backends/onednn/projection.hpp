@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
+#include "backends/one_by_one.hpp"
 #include "backends/onednn/runtime.hpp"
 
 namespace headroom::onednn {
@@ -71,6 +72,7 @@ class OnednnProjection final : public Projection {
   Operand operand_;
   std::shared_ptr<SharedScratch> scratch_;
   std::vector<OnednnProduct> products_;
+  std::vector<Destination> to_;  ///< of each
 };
 
 }  // namespace headroom::onednn

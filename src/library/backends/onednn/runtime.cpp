@@ -33,6 +33,15 @@ dnnl::cpu_isa library_level(const Target& target) {
   return kNoIsaLimit;
 }
 
+VectorFacts vector_facts() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return {__builtin_cpu_supports("avx2") != 0, __builtin_cpu_supports("fma") != 0};
+#else
+  return {};
+#endif
+}
+
 std::string to_text(const Target& target) {
   return fmt::format("{}, unit {}", to_string(target.isa), to_string(target.unit));
 }
@@ -71,7 +80,7 @@ void limit_library(const Target& wanted) {
     // The highest stays unlimited: the library may know newer extensions than our levels. All but
     // what may end the process: if that cannot be ruled out, `refuse_tile_fault` speaks up.
     const Unit best = bf16_unit({target.isa, available_units(target.isa).back()});
-    const bool limited = target.isa != available_isas().back() || target.unit != best;
+    const bool limited = must_be_limited(target, {available_isas().back(), best}, vector_facts());
     const dnnl::cpu_isa most = most_instructions(library_version());
     if (!limited && most != kNoIsaLimit) static_cast<void>(dnnl::set_max_cpu_isa(most));
     if (limited && dnnl::set_max_cpu_isa(library_level(target)) != dnnl::status::success) {

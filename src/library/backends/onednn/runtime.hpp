@@ -24,6 +24,18 @@
 
 namespace headroom::onednn {
 
+/// What the library asks of a processor, as opposed to what it uses: FMA it takes for granted where
+/// there is AVX2, and ends the process with SIGILL where there is none (2.6).
+struct VectorFacts {
+  bool avx2 = false, fma = false;
+};
+
+/// Whether the library must not take all that it finds. Without FMA the highest level is SSE4.2.
+constexpr bool must_be_limited(const Target& target, const Target& highest,
+                               const VectorFacts& facts) {
+  return target != highest || (facts.avx2 && !facts.fma);
+}
+
 /// Limits oneDNN to a level and a unit, unless they are the machine's highest. The library accepts
 /// such a limit once per process, before its first use.
 /// @throws Unavailable if the library already runs with another limit.

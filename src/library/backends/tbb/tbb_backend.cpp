@@ -229,8 +229,8 @@ constexpr double kThreadsPayFrom = 3e6;
 const BackendFacts& facts() {
   static const BackendFacts facts = [] {
     BackendFacts tasks;
-    tasks.gflops = 60;
-    tasks.narrow_share = 0.7;
+    tasks.gflops = 110;
+    tasks.packs_heads_together = true;
     tasks.call_seconds = 5e-6;
     tasks.attend_bytes = simd::attend_bytes;
     tasks.kernel_variants = simd::kernel_variants;

@@ -24,8 +24,8 @@ std::optional<std::string> declines(const Case&) { return std::nullopt; }
 const BackendFacts& facts() {
   static const BackendFacts facts = [] {
     BackendFacts kernels;
-    kernels.gflops = 70;
-    kernels.narrow_share = 0.8;
+    kernels.gflops = 110;
+    kernels.packs_heads_together = true;
     kernels.attend_bytes = simd::attend_bytes;
     kernels.kernel_variants = simd::kernel_variants;
     kernels.computes = simd::computes;

@@ -44,8 +44,9 @@ void DistanceTable::reach(std::int64_t tokens) {
     const std::int64_t row = slopes ? 0 : distance_bucket(config_, distance);
     const float factor = slopes ? static_cast<float>(distance) : 1.0F;
     for (std::int64_t head = 0; head < config_.heads; ++head) {
-      table_[static_cast<std::size_t>(kBeside + head * width + reach_ - 1 + distance)] =
-          factor * values_[static_cast<std::size_t>(row * config_.heads + head)];
+      const float value = factor * values_[static_cast<std::size_t>(row * config_.heads + head)];
+      table_[static_cast<std::size_t>(kBeside + head * width + reach_ - 1 + distance)] = value;
+      largest_ = std::max(largest_, std::abs(value));
     }
   }
 }
@@ -58,6 +59,7 @@ void DistanceTable::add_to(ScoreMask& mask) const {
   if (empty()) return;
   mask.by_distance = table_.data() + kBeside + reach_ - 1;
   mask.distance_head_stride = 2 * reach_ - 1;
+  mask.largest_distance = largest_;
 }
 
 }  // namespace headroom

@@ -37,6 +37,7 @@ class HEADROOM_API DistanceTable {
   LayerConfig config_;
   std::vector<float> values_;  // as they are given, row by row
   std::vector<float> table_;
+  float largest_ = 0;  // magnitude in the table
   std::int64_t reach_ = 0;
 };
 

@@ -17,6 +17,7 @@ struct ScoreMask {
   /// Added as well: of each head the value of row `i` and key `j` is `j - i` from here.
   const float* by_distance = nullptr;
   std::int64_t distance_head_stride = 0;
+  float largest_distance = 0;  ///< the largest magnitude among them, or more
 
   [[gnu::always_inline]] constexpr bool is_given() const {
     return added != nullptr || added_bf16 != nullptr || seen != nullptr;

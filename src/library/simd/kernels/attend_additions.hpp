@@ -2,7 +2,6 @@
 // wait for each.
 #pragma once
 
-#include <limits>
 #include <numbers>
 
 #include "core/call/read_mask.hpp"
@@ -12,18 +11,17 @@ namespace headroom::simd::HEADROOM_ISA_NAMESPACE {
 
 struct ThisLevel;
 
-/// What a mask adds to scores that become powers of 2. Masks have values such as the lowest float,
-/// which log2(e) would turn into -inf, so that a row of nothing else had no weights.
-HEADROOM_INLINE Vec in_bits(const Vec& mask) {
-  const Vec lowest(std::numeric_limits<float>::lowest());
-  return max_or_second(lowest, mask * Vec(std::numbers::log2e_v<float>));
+/// What a mask adds to scores, see `kRuleUnit`: masks have values such as the lowest float, and a
+/// row of nothing else has weights.
+HEADROOM_INLINE Vec in_rule_unit(const Vec& mask) {
+  return mask * Vec(std::numbers::log2e_v<float> / kRuleUnit);
 }
 
 /// A score times its scale, plus the mask; a key that the mask hides stays hidden, whatever its
 /// score.
 HEADROOM_INLINE Vec add_to_score(const Vec& score, const Vec& scale, const Vec& mask) {
   const Vec none(kMinusInfinity);
-  return xsimd::select(mask == none, none, multiply_add(score, scale, in_bits(mask)));
+  return xsimd::select(mask == none, none, multiply_add(score, scale, in_rule_unit(mask)));
 }
 
 /// Of a mask by distance alone. Beside the keys that rows see it reads what a table has there, or

@@ -33,13 +33,36 @@ HEADROOM_INLINE void raise_maximum(float scale, std::int64_t rows, const TileSta
   }
 }
 
+/// Of the rows whose shifts are far, which become 0.
+[[gnu::noinline]] inline void subtract_maxima(const Tile& tile, const KeyBlock& block,
+                                              float* scores, float* shifts) {
+  const std::int64_t begin = block.first / kLanes * kLanes;
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
+    if (!is_far(shifts[r])) continue;
+    const Vec most(tile.state.max[r]);
+    const ScoreRow row{scores + r * kChunk, tile.rows * kChunk};
+    row.for_vectors(
+        begin,
+        block.count, [&](float* at) __attribute__((always_inline)) { store(at, load(at) - most); });
+    shifts[r] = 0;
+  }
+}
+
 /// Scores become weights, exp2((score - maximum) * scale), and are added to the rows' sums.
 template <int MR>
 HEADROOM_INLINE void weigh_block(const AttendTask& task, const Tile& tile, const KeyBlock& block,
                                  float* scores) {
   const Vec scale(task.scale);
+  float shifts[MR];
+  bool far = false;
   for (int r = 0; r < MR; ++r) {
-    const Vec shift(-shift_of(tile.state.max[r]) * task.scale);
+    shifts[r] = -shift_of(tile.state.max[r]) * task.scale;
+    far = far || is_far(shifts[r]);
+  }
+  if (far) [[unlikely]]
+    subtract_maxima(tile, block, scores, shifts);
+  for (int r = 0; r < MR; ++r) {
+    const Vec shift(shifts[r]);
     Vec sum = load(tile.state.sum + r * kLanes);
     // By chunks, in which the places of a row's scores are neighbours.
     for (std::int64_t c = block.first / kChunk; c * kChunk < block.count; ++c) {
@@ -98,7 +121,7 @@ template <class B, int MR>
   } else {
     score_block<B, MR>(task, tile, block, scores, block_max, prefetch);
   }
-  if (task.mask.any() && !task.adds_at_once)
+  if (task.changes_scores() && !task.adds_at_once)
     rule_block(task, tile, block, scores, factors, block_max);
   if (task.caps_weights()) {
     for (int r = MR; r < kRows; ++r) block_max[r] = 0;

@@ -74,7 +74,9 @@ HEADROOM_INLINE void merge_segment(const AttendTask& task, const Tile& tile, con
 /// What a row's output is multiplied by, where its sum has the logit of a sink as well. Of the two
 /// exponentials the smaller one is taken, so that none overflows.
 HEADROOM_INLINE float beside_sink(const AttendTask& task, std::int64_t head, float max, float sum) {
-  const float distance = task.sinks[head] * std::numbers::log2e_v<float> - max * task.scale;
+  // In a unit in which neither side is infinite.
+  const float sink = task.sinks[head] * (std::numbers::log2e_v<float> / kRuleUnit);
+  const float distance = (sink - max * (task.scale / kRuleUnit)) * kRuleUnit;
   if (distance <= 0) return 1.0F / (sum + exp2_scalar(distance));
   const float less = exp2_scalar(-distance);
   return less / (sum * less + 1.0F);

@@ -12,6 +12,9 @@ HEADROOM_INLINE void read_block_mask(const AttendTask& task, std::int64_t row,
                                      float* room) {
   const RowPlace place = place_of(task, row);
   for (std::int64_t k = begin; k < block.first; ++k) room[k] = kMinusInfinity;
+  if (!task.mask.any()) {  // of scores that are only capped
+    for (std::int64_t k = block.first; k < block.count; ++k) room[k] = 0;
+  }
   read_mask_as<ThisLevel>(task.mask, place.head, place.token, block.begin + block.first,
                           block.count - block.first, room + block.first);
   for (std::int64_t k = block.count; k < end; ++k) room[k] = kMinusInfinity;
@@ -53,8 +56,7 @@ HEADROOM_INLINE float change_scores(const AttendTask& task, std::int64_t row, co
 }
 
 /// Scores of keys that the mask hides become -inf. With a mask that adds, or a cap, all become the
-/// score times its scale, capped, plus the mask, all times log2(e). Scaled here and not where the
-/// maximum is subtracted, see `in_bits`.
+/// score times its scale, capped, plus the mask, in `kRuleUnit`.
 /// @param begin, end of the keys in the block, whole vectors of which have scores
 /// @param room for those of a block
 /// @param at where the scores of a vector of keys are
@@ -75,7 +77,7 @@ HEADROOM_INLINE float apply_rule(const AttendTask& task, std::int64_t row, const
   const Vec scale(task.rule_scale);
   if (task.cap.any()) {
     return change([&](const Vec& score, const Vec& mask) __attribute__((always_inline)) {
-      return capped(task.cap, score, in_bits(mask));
+      return capped(task.cap, score, in_rule_unit(mask));
     });
   }
   return change([&](const Vec& score, const Vec& mask)

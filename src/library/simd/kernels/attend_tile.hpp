@@ -19,6 +19,10 @@ struct TileState {
 /// exp2(-inf) is 0 and not NaN.
 HEADROOM_INLINE float shift_of(float max) { return max == kMinusInfinity ? 0.0F : max; }
 
+/// Whether a shift cannot be part of the exponents' multiply-add: the maximum is subtracted from
+/// the scores themselves then, whose differences are exact where they matter. A NaN is not.
+HEADROOM_INLINE bool is_far(float shift) { return __builtin_fabsf(shift) > kMostShift; }
+
 /// A tile of rows, and its state over the present segment.
 struct Tile {
   std::int64_t row = 0;  ///< first row

@@ -159,7 +159,7 @@ class TileBlock {
   HEADROOM_INLINE void find_maxima(std::int64_t r) {
     if (r == 0) {
       mask_tile(*task_, tile.rows, block, scores_);
-      if (task_->mask.any()) apply_rule_to_tile(*task_, tile.rows, block, scores_, factors_);
+      if (task_->changes_scores()) apply_rule_to_tile(*task_, tile.rows, block, scores_, factors_);
     }
     Vec most[kGroup];
 #pragma GCC unroll 4
@@ -196,7 +196,19 @@ class TileBlock {
     for (std::int64_t r = 0; r < tile.rows.rows; ++r) {
       float* sum = state.sum + r * kLanes;
       store(sum, begins_ ? Vec(0.0F) : load(sum) * Vec(factor_[r]));
+      if (is_far(shift_[r])) [[unlikely]]
+        subtract_maximum(r);
     }
+  }
+
+  [[gnu::noinline]] void subtract_maximum(std::int64_t r) {
+    const Vec most(tile.rows.state.max[r]);
+    float* scores = score_row(scores_, r);
+    for (std::int64_t k = keys.begin; k < keys.end; k += kLanes) {
+      float* at = scores + score_of(k);
+      store(at, load(at) - most);
+    }
+    shift_[r] = 0;
   }
 
   /// @param exponent of two, from a score and the row's shift

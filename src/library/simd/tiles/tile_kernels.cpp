@@ -43,7 +43,7 @@ Emulation emulation(Isa isa) {
     HEADROOM_EACH_LEVEL(HEADROOM_RETURN_LEVEL)
 #undef HEADROOM_RETURN_LEVEL
     default:
-      throw std::logic_error("tile_kernels: no kernels of this instruction set in this build");
+      fail_level(isa);
   }
 }
 

@@ -13,6 +13,10 @@
 namespace headroom::weights {
 namespace {
 
+constexpr std::string_view kQuery = "q_proj.weight", kQueryDown = "q_a_proj.weight",
+                           kQueryUp = "q_b_proj.weight", kQueryNorm = "q_a_layernorm.weight",
+                           kKeyNorm = "kv_a_layernorm.weight";
+
 class LatentTensors {
  public:
   LatentTensors(TensorSet& set, const Naming& naming, StoredLayer& layer)
@@ -36,13 +40,13 @@ class LatentTensors {
     if (through()) {
       add(kQueryDown, config.d_in, config.latent.query_rank,
           {{&WeightViews::query_down, 0, config.latent.query_rank}});
-      add_norm("q_a_layernorm.weight", &WeightViews::query_down_norm, config.latent.query_rank);
+      add_norm(kQueryNorm, &WeightViews::query_down_norm, config.latent.query_rank);
     }
     add(through() ? kQueryUp : kQuery, config.query_depth(), config.d_out,
         {{&WeightViews::query, 0, config.d_out}});
     add(naming_.found->layout->down, config.d_in, config.latent_width(),
         {{&WeightViews::key_down, 0, config.latent_width()}});
-    add_norm("kv_a_layernorm.weight", &WeightViews::key_down_norm, config.latent.rank);
+    add_norm(kKeyNorm, &WeightViews::key_down_norm, config.latent.rank);
     add(naming_.found->layout->key, config.latent.rank, config.heads * (own + value),
         {{&WeightViews::key, 0, own, config.heads, own + value},
          {&WeightViews::value, own, value, config.heads, own + value}});
@@ -67,9 +71,6 @@ class LatentTensors {
   bool through() const { return set_.has(name(kQueryDown)); }
 
  private:
-  static constexpr std::string_view kQuery = "q_proj.weight", kQueryDown = "q_a_proj.weight",
-                                    kQueryUp = "q_b_proj.weight";
-
   std::string name(std::string_view word) const {
     return naming_.found->prefix + std::string(word);
   }
@@ -97,6 +98,13 @@ class LatentTensors {
 };
 
 }  // namespace
+
+bool is_latent_tensor(std::string_view name) {
+  for (const std::string_view each : {kQuery, kQueryDown, kQueryUp, kQueryNorm, kKeyNorm}) {
+    if (name == each) return true;
+  }
+  return false;
+}
 
 void add_latent_tensors(TensorSet& set, const Naming& naming,
                         const std::optional<ModelConfig>& model, const WeightsOptions& options,

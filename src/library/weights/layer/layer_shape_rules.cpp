@@ -132,7 +132,7 @@ bool causal_of(const WeightsOptions& options, const std::optional<ModelConfig>& 
   const auto known = config ? config->causal : std::nullopt;
   if (options.causal || known) return preferred(options.causal, known, words, config, notes);
   const bool causal = masked_by_family(layer);
-  if (config && config->masks_by_name && layer != nullptr) return causal;
+  if (config && config->stacks && layer != nullptr) return causal;
   notes.push_back(
       fmt::format("{}: assumed, because no config.json of a known model says so; {} "
                   "changes it",

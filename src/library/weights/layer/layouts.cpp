@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "weights/layer/latent_tensors.hpp"
+
 namespace headroom::weights {
 namespace {
 
@@ -57,18 +59,15 @@ constexpr Layout kLayouts[] = {
      kGgufQueryNorm, "attn_k_norm.weight", "attn_sinks.weight"},
 };
 
-constexpr std::string_view kForeign[] = {"q_norm.weight",
-                                         "k_norm.weight",
-                                         "q_layernorm.weight",
-                                         "k_layernorm.weight",
-                                         "query_norm.weight",
-                                         "key_norm.weight",
-                                         "sinks",
-                                         "bias_k",
-                                         "bias_v",
-                                         kBuckets,
-                                         "self.distance_embedding.weight",
-                                         "self.query_global.weight"};
+// Tensors below a layer's prefix that change nothing of what it computes: causal masks and angles
+// that older files keep, and norms that come after the layer.
+constexpr std::string_view kHarmless[] = {"bias", "masked_bias", "rotary_emb.inv_freq",
+                                          "inner_attention.rope.freqs"};
+constexpr std::string_view kHarmlessStarts[] = {"output.LayerNorm."};
+
+// Of a layer whose tensors share no prefix: others of the file may have nothing to do with it.
+constexpr std::string_view kForeignAlone[] = {"sinks", "bias_k", "bias_v", "lambda_", "attn_", "q_",
+                                              "k_",    "v_",     "query_", "key_",    kBuckets};
 
 // All tensors of attention in GGUF files begin so; these stand before or behind it.
 constexpr std::string_view kGgufStart = "attn_";
@@ -113,24 +112,37 @@ FoundLayer layer_at(const Layout& layout, std::string prefix,
   return layer;
 }
 
-void add_foreign_gguf(const FoundLayer& layer, const std::vector<std::string>& names,
-                      const LayerNames& known, std::vector<std::string>& found) {
-  const std::string start = layer.prefix + std::string(kGgufStart);
-  const std::string* used[] = {
-      &known.query,      &known.key,      &known.value,      &known.qkv,      &known.output,
-      &known.query_bias, &known.key_bias, &known.value_bias, &known.qkv_bias, &known.output_bias,
-      &known.query_norm, &known.key_norm, &known.sinks};
-  for (auto name = std::lower_bound(names.begin(), names.end(), start);
-       name != names.end() && name->starts_with(start); ++name) {
-    const auto is_name = [&](const std::string* each) { return *each == *name; };
-    const auto stands_beside = [&](std::string_view word) {
-      return name->compare(layer.prefix.size(), word.size(), word) == 0;
-    };
-    if (std::none_of(std::begin(used), std::end(used), is_name) &&
-        std::none_of(std::begin(kGgufBeside), std::end(kGgufBeside), stands_beside)) {
-      found.push_back(*name);
-    }
+bool is_one_of(const std::string& name, const LayerNames& known) {
+  const std::string* used[] = {&known.query,       &known.key,          &known.value,
+                               &known.qkv,         &known.output,       &known.query_bias,
+                               &known.key_bias,    &known.value_bias,   &known.qkv_bias,
+                               &known.output_bias, &known.query_norm,   &known.key_norm,
+                               &known.sinks,       &known.position_bias};
+  return std::any_of(std::begin(used), std::end(used),
+                     [&](const std::string* each) { return *each == name; });
+}
+
+template <class Words>
+bool starts_with_one(std::string_view name, const Words& words) {
+  return std::any_of(std::begin(words), std::end(words),
+                     [&](std::string_view word) { return name.starts_with(word); });
+}
+
+template <class Words>
+bool is_among(std::string_view name, const Words& words) {
+  return std::find(std::begin(words), std::end(words), name) != std::end(words);
+}
+
+// @param name what follows the layer's prefix
+bool changes_the_layer(const FoundLayer& layer, std::string_view name) {
+  if (layer.layout->name.starts_with("gguf")) {
+    return name.starts_with(kGgufStart) && !starts_with_one(name, kGgufBeside);
   }
+  if (!layer.layout->down.empty() && (name == layer.layout->down || is_latent_tensor(name))) {
+    return false;
+  }
+  if (is_among(name, kHarmless) || starts_with_one(name, kHarmlessStarts)) return false;
+  return !layer.prefix.empty() || starts_with_one(name, kForeignAlone);
 }
 
 }  // namespace
@@ -170,13 +182,11 @@ std::vector<std::string> foreign_tensors(const FoundLayer& layer,
                                          const std::vector<std::string>& names,
                                          const LayerNames& known) {
   std::vector<std::string> found;
-  for (const std::string_view word : kForeign) {
-    const std::string name = layer.prefix + std::string(word);
-    const bool used = name == known.query_norm || name == known.key_norm || name == known.sinks ||
-                      name == known.position_bias;
-    if (has(names, name) && !used) found.push_back(name);
+  for (auto name = std::lower_bound(names.begin(), names.end(), layer.prefix);
+       name != names.end() && name->starts_with(layer.prefix); ++name) {
+    const std::string_view rest = std::string_view(*name).substr(layer.prefix.size());
+    if (!is_one_of(*name, known) && changes_the_layer(layer, rest)) found.push_back(*name);
   }
-  if (layer.layout->name.starts_with("gguf")) add_foreign_gguf(layer, names, known, found);
   return found;
 }
 

@@ -154,8 +154,13 @@ std::string buckets_of(const TensorSet& set, const FoundLayer& layer) {
     const std::size_t number = place + kBlock.size();
     first.replace(number, first.find('.', number) - number, 1, '0');
   }
-  const std::string name = first + std::string(kBuckets);
-  return set.has(name) ? name : std::string();
+  std::string name = first + std::string(kBuckets);
+  if (set.has(name)) return name;
+  if (first.ends_with("EncDecAttention.")) return {};
+  throw FileError(
+      fmt::format("{}: the layer adds '{}', which all layers of its stack share, and the file does "
+                  "not have it; give the files of the whole model",
+                  shown_path(set.path()), shown_name(name)));
 }
 
 }  // namespace
@@ -166,8 +171,12 @@ void name_parameters(const TensorSet& set, const std::optional<ModelConfig>& con
   const FoundLayer& layer = *naming.found;
   if (config && config->rules.norm.over != QueryKeyNorm::Over::none &&
       config->rules.norm.weighted) {
-    naming.names.query_norm = layer.prefix + std::string(layer.layout->query_norm);
-    naming.names.key_norm = layer.prefix + std::string(layer.layout->key_norm);
+    // HunYuan's, which come after rotary positions, have names of their own.
+    const bool late = config->rules.norm.after_rotary;
+    naming.names.query_norm =
+        layer.prefix + std::string(late ? "query_layernorm.weight" : layer.layout->query_norm);
+    naming.names.key_norm =
+        layer.prefix + std::string(late ? "key_layernorm.weight" : layer.layout->key_norm);
   }
   if (config && config->rules.position_bias.kind == PositionBias::Kind::buckets) {
     naming.names.position_bias = buckets_of(set, layer);

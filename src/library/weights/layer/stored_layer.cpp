@@ -7,9 +7,11 @@
 #include <cmath>
 #include <utility>
 
+#include "core/nearest.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
 #include "weights/layer/config/read_config.hpp"
+#include "weights/layer/families.hpp"
 #include "weights/layer/gguf/gguf_config.hpp"
 #include "weights/layer/latent_tensors.hpp"
 #include "weights/layer/layer_shape_rules.hpp"
@@ -197,10 +199,30 @@ class Assembly {
 };
 
 std::optional<ModelConfig> config_of(TensorSet& set, const WeightsOptions& options,
-                                     std::optional<std::int64_t> number) {
+                                     const FoundLayer* found) {
+  ConfigLayer layer{.family = options.family};
+  if (found != nullptr) layer.number = found->number, layer.name = found->prefix;
+  if (!options.family.empty() && find_family(options.family) == nullptr) {
+    throw InvalidArgument(fmt::format("--family: unknown family '{}'; {}",
+                                      shown_name(options.family),
+                                      suggest(options.family, family_names())));
+  }
   if (set.metadata() == nullptr) {
-    return options.config.empty() ? read_config(set.folder(), number)
-                                  : read_config_file(options.config, number);
+    std::optional<ModelConfig> config = options.config.empty()
+                                            ? read_config(set.folder(), layer)
+                                            : read_config_file(options.config, layer);
+    if (!config && !options.family.empty()) {
+      throw InvalidArgument(
+          fmt::format("--family: {} has no config.json, which would say the family's sizes; give "
+                      "--config FILE",
+                      shown_path(set.folder())));
+    }
+    return config;
+  }
+  if (!options.family.empty()) {
+    throw InvalidArgument(
+        fmt::format("--family: {} says itself what its layers are; leave the option out",
+                    shown_path(set.path())));
   }
   if (!options.config.empty()) {
     throw InvalidArgument(
@@ -208,7 +230,17 @@ std::optional<ModelConfig> config_of(TensorSet& set, const WeightsOptions& optio
                     "another order than those of the configuration; leave the option out",
                     shown_path(set.path())));
   }
-  return read_gguf_config(set, number);
+  return read_gguf_config(set, layer.number);
+}
+
+// What an unknown family computes between tensors of known names is its own code's secret.
+void require_known_family(const ModelConfig& config) {
+  if (config.family.empty() || config.known) return;
+  throw Unsupported(fmt::format(
+      "{}: its model_type '{}' is no family that headroom knows, so what the layer computes is not "
+      "known; where it is what a known family does, such as llama, say so with --family "
+      "(docs/run.md lists them); to run the layer by its tensors alone, name them with --tensor",
+      shown_path(config.path), shown_name(config.family)));
 }
 
 void note_or_refuse(const std::optional<ModelConfig>& config, bool recognised,
@@ -224,17 +256,33 @@ void note_or_refuse(const std::optional<ModelConfig>& config, bool recognised,
   notes.push_back(what + ", which is left out");
 }
 
+// A model's class adds no biases that its configuration does not speak of, and needs those that it
+// does.
+void require_biases_as_said(const TensorSet& set, const ModelConfig& config, bool found) {
+  if (!config.known || set.metadata() != nullptr || config.rules.qkv_bias == found) return;
+  throw FileError(fmt::format(
+      "{}: {} says that queries, keys and values have {}, and the tensors have {}; correct the "
+      "file, or name the layer's tensors with --tensor",
+      shown_path(set.path()), shown_path(config.path),
+      config.rules.qkv_bias ? "biases" : "no biases", found ? "some" : "none"));
+}
+
 }  // namespace
 
 StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   Naming naming = name_tensors(set, options);
   const FoundLayer* found = naming.found ? &*naming.found : nullptr;
-  const auto number = found != nullptr ? found->number : std::nullopt;
-  const std::optional<ModelConfig> config = config_of(set, options, number);
+  const std::optional<ModelConfig> config = config_of(set, options, found);
   StoredLayer layer;
   layer.layout = found != nullptr ? std::string(found->layout->name) : kNamedLayout;
   layer.layer = found != nullptr ? found->name() : "";
+  if (config && found != nullptr) layer.family = config->family;
+  if (!set.note().empty()) layer.notes.push_back(set.note());
+  if (config && found != nullptr) require_known_family(*config);
   note_or_refuse(config, found != nullptr, layer.notes);
+  if (!options.family.empty()) {
+    layer.notes.push_back(fmt::format("computed as a layer of {}, as asked", options.family));
+  }
   name_parameters(set, config, naming);
   if (found != nullptr && !found->layout->down.empty()) {
     add_latent_tensors(set, naming, config, options, layer);
@@ -243,6 +291,7 @@ StoredLayer find_stored_layer(TensorSet& set, const WeightsOptions& options) {
   Assembly assembly(set, naming, config);
   layer.config = config_of_layer(assembly.widths(), options, config, found, layer.notes);
   assembly.finish(layer, config);
+  if (config && found != nullptr) require_biases_as_said(set, *config, layer.config.qkv_bias);
   return layer;
 }
 

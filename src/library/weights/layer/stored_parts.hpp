@@ -46,8 +46,9 @@ inline constexpr const char* kNamedLayout = "named";
 /// Nothing of its values is read yet.
 struct StoredLayer {
   LayerConfig config;
-  std::string layout, layer;       ///< as in `LayerWeights`
-  std::vector<std::string> notes;  ///< likewise
+  std::string layout, layer;  ///< as in `LayerWeights`
+  std::string family;         ///< what its model computes, by name; empty where no file says it
+  std::vector<std::string> notes;  ///< as in `LayerWeights`
   std::vector<StoredMatrix> matrices;
   std::vector<StoredBias> biases;
   std::vector<double> slopes;  ///< of each head, where no file holds the values of a bias

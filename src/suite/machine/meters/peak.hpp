@@ -138,6 +138,9 @@ inline constexpr double kSustainedSeconds = 0.3;
 /// disturbed one does not lower it below what a layer then reaches.
 FmaPeak measure_fma_limits(int threads, FmaKernel kernel, const Stopped& stopped = {});
 
+/// About what `measure_fma_peak` takes: three rounds of five repetitions of about 50 ms each.
+inline constexpr double kPeakSeconds = 0.85;
+
 /// The limit alone. @return GFLOP/s of `threads` threads together; 0 if it was stopped.
 double measure_fma_peak(int threads, FmaKernel kernel, const Stopped& stopped = {});
 

@@ -77,16 +77,17 @@ class Side {
        const std::vector<std::string>& ids)
       : measured_(measured),
         name_(name),
-        scratch_(scratch.path()),
+        scratch_(scratch),
         arguments_(arguments_of(*measured.folder, ids)) {}
 
   void run(int round) {
-    const std::filesystem::path out = scratch_ / fmt::format("{}-{}", name_, round);
-    const std::filesystem::path log = scratch_ / "log";
+    const std::filesystem::path out = scratch_.path() / fmt::format("{}-{}", name_, round);
+    const std::filesystem::path log = scratch_.path() / "log";
     std::vector<std::string> arguments = arguments_;
     arguments.push_back("--out=" + out.string());
     const int code = run_program(measured_.program, arguments, log);
     if (stop_signal() != 0) return;
+    scratch_.require();
     // A failed check is a result.
     if (code != kDone && code != kCheckFailed) {
       throw std::runtime_error(fmt::format("{} ended with {} while it measured again: {}",
@@ -127,7 +128,7 @@ class Side {
 
   const MeasuredBy& measured_;
   const char* name_;
-  std::filesystem::path scratch_;
+  const ScratchFolder& scratch_;
   std::vector<std::string> arguments_;
   ResultsFolder first_;
   std::map<std::string, std::vector<CellResult>> parts_;

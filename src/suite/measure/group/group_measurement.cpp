@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <new>
 #include <utility>
@@ -201,8 +200,7 @@ void GroupMeasurement::decide(Ready& ready, const PhaseTimes& first) {
   const plan::TimingPlan& timing = settings_.timing;
   const double before = part.result.costs->setup_seconds + ready.layer->fill_seconds();
   part.plan = timing.samples(pace.forward, before + total(first));
-  const double passes = timing.cold ? 1 : std::ceil(timing.min_time / pace.forward);
-  part.iterations = std::max<std::int64_t>(1, static_cast<std::int64_t>(passes));
+  part.iterations = timing.passes(pace.forward);
   ready.assigned.samples = part.plan.share(0);
 }
 

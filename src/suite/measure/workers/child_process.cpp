@@ -21,10 +21,9 @@ namespace {
 
 constexpr int kOrphaned = 70;
 
-// Ctrl-C reaches every process of a terminal; only the parent handles it.
+// Ctrl-C, and the end of a terminal, reach every process of it; only the parent handles it.
 void leave_signals_to_parent() {
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_IGN);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
 }
 
 // If the whole machine is out of memory, the kernel should kill the worker rather than the parent

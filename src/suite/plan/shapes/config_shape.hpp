@@ -8,10 +8,12 @@
 namespace headroom::plan {
 
 /// @param path of a `config.json`
-/// @param layer its number; empty for 0
+/// @param layer its number, or such as `decoder.3`; empty for 0
+/// @param family that it is read as; empty: the file's own
 /// @throws InvalidArgument for a layer that is no number, or a file that does not say enough;
 ///         FileError as `weights::read_config_file`; Unsupported naming what the model does in its
 ///         attention that headroom does not.
-ShapeSeed config_shape(const std::string& path, const std::string& layer);
+ShapeSeed config_shape(const std::string& path, const std::string& layer,
+                       const std::string& family);
 
 }  // namespace headroom::plan

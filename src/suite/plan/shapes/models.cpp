@@ -13,11 +13,18 @@ namespace headroom::plan {
 namespace {
 
 const std::vector<std::int64_t> kModelTokens{128, 1024};
+constexpr std::int64_t kHeads[] = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96};
 
 void add_heads(std::vector<ShapeSeed>& seeds, const std::vector<std::int64_t>& tokens) {
-  for (const std::int64_t heads : {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96}) {
+  for (const std::int64_t heads : kHeads) {
     seeds.push_back({heads * 64, heads, 64, false, tokens});
   }
+}
+
+// The same work and the same weights, cut into heads of another width.
+ShapeSeed heads_of_width(std::int64_t width, std::int64_t heads,
+                         const std::vector<std::int64_t>& tokens) {
+  return {width, heads, width / heads, true, tokens};
 }
 
 ShapeSeed seed_of(const Model& model, const std::vector<std::int64_t>& tokens) {
@@ -36,7 +43,8 @@ void add_models(std::vector<ShapeSeed>& seeds, const std::vector<std::int64_t>& 
 
 // One token after few and after many. One head and 12 of GPT-2's width, 32 heads that share 8 key
 // heads as in Llama 3 8B, and 96: weights and cache of 8 sequences of 32,768 tokens then take 13
-// GB, and are skipped where they do not fit.
+// GB, and are skipped where they do not fit. Llama's also with nothing before it, which leaves the
+// weights alone.
 void add_decode(std::vector<ShapeSeed>& seeds) {
   const auto add = [&](ShapeSeed seed) {
     seed.pasts = {128, 1024, 4096, 32768};
@@ -45,6 +53,7 @@ void add_decode(std::vector<ShapeSeed>& seeds) {
   };
   add({64, 1, 64, false, {1}});
   add({768, 12, 64, true, {1}});
+  seeds.push_back({4096, 32, 128, true, {1}, 8});
   add({4096, 32, 128, true, {1}, 8});
   add({6144, 96, 64, false, {1}});
 }
@@ -53,19 +62,49 @@ void add_tokens(std::vector<ShapeSeed>& seeds) {
   seeds.push_back({768, 12, 64, true, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}});
 }
 
-// Takes less than two minutes on two cores with every backend, including `naive`, so that a fresh
-// clone shows a page within about four. It covers GPT-2's layer with many tokens and with one after
-// as many, one head to 96 heads, and a layer of Llama 3 for a single token, where memory is the
-// limit. That one has nothing before it: plain loops would take too long to fill its cache.
+// The question first: what one matrix for all heads wins over one per head where nothing else
+// differs. Then GPT-2's layer with many tokens, and with one after as many. Takes two minutes on
+// two cores with every backend, including `naive`.
 void add_quick(std::vector<ShapeSeed>& seeds) {
-  ShapeSeed step{768, 12, 64, true, {1}};
+  for (const std::int64_t heads : {1, 12, 48, 96})
+    seeds.push_back(heads_of_width(768, heads, {16}));
+  seeds.push_back(heads_of_width(768, 12, {128}));
+  ShapeSeed step = heads_of_width(768, 12, {1});
   step.pasts = {128};
   seeds.push_back(std::move(step));
-  seeds.push_back({768, 12, 64, true, {128}});
-  seeds.push_back({64, 1, 64, false, {64}});
-  seeds.push_back({1536, 96, 16, false, {16}});
-  seeds.push_back({4096, 32, 128, false, {1}, 8});
 }
+
+// All of that question, for published runs.
+void add_split(std::vector<ShapeSeed>& seeds) {
+  for (const std::int64_t width : {768, 1536}) {
+    for (const std::int64_t heads : kHeads) {
+      seeds.push_back(heads_of_width(width, heads, {16, 128}));
+    }
+  }
+}
+
+struct Preset {
+  const char* name;
+  void (*add)(std::vector<ShapeSeed>& seeds);
+};
+
+constexpr Preset kPresets[] = {
+    {"quick", add_quick},
+    {"split", add_split},
+    {"heads",
+     [](std::vector<ShapeSeed>& seeds) {
+       add_heads(seeds, {1, 128});
+     }},
+    {"tokens", add_tokens},
+    {"models", [](std::vector<ShapeSeed>& seeds) { add_models(seeds, kModelTokens); }},
+    {"decode", add_decode},
+    {"full",
+     [](std::vector<ShapeSeed>& seeds) {
+       add_models(seeds, {1, 16, 128, 512, 1024, 2048});
+       add_heads(seeds, {1, 16, 128, 1024});
+       add_tokens(seeds);
+     }},
+};
 
 }  // namespace
 
@@ -79,8 +118,11 @@ const std::vector<std::string>& model_names() {
 }
 
 const std::vector<std::string>& preset_names() {
-  static const std::vector<std::string> names{"quick",  "heads",  "tokens",
-                                              "models", "decode", "full"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Preset& preset : kPresets) all.emplace_back(preset.name);
+    return all;
+  }();
   return names;
 }
 
@@ -94,21 +136,10 @@ ShapeSeed model_shape(std::string_view name) {
 
 std::vector<ShapeSeed> preset_shapes(std::string_view name) {
   std::vector<ShapeSeed> seeds;
-  if (name == "quick") {
-    add_quick(seeds);
-  } else if (name == "heads") {
-    add_heads(seeds, {1, 128});
-  } else if (name == "tokens") {
-    add_tokens(seeds);
-  } else if (name == "models") {
-    add_models(seeds, kModelTokens);
-  } else if (name == "decode") {
-    add_decode(seeds);
-  } else if (name == "full") {
-    add_models(seeds, {1, 16, 128, 512, 1024, 2048});
-    add_heads(seeds, {1, 16, 128, 1024});
-    add_tokens(seeds);
-  } else {
+  for (const Preset& preset : kPresets) {
+    if (name == preset.name) preset.add(seeds);
+  }
+  if (seeds.empty()) {
     throw InvalidArgument(
         fmt::format("--preset: unknown preset '{}'; {}", name, suggest(name, preset_names())));
   }

@@ -1,7 +1,10 @@
 // The axes that set sizes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "headroom/error.hpp"
 #include "plan/expand.hpp"
@@ -26,7 +29,7 @@ std::vector<ShapeSeed> seeds_of(const Axes& axes) {
     for (ShapeSeed& seed : seeds) seed.tokens = axes.preset.values().front().tokens;
     return seeds;
   }
-  if (axes.config) return {config_shape(axes.config.text(), axes.layer.text())};
+  if (axes.config) return {config_shape(axes.config.text(), axes.layer.text(), axes.family.text())};
   if (axes.preset) return axes.preset.values();
   if (!axes.sizes_given()) return preset_shapes("quick");
   return {{768, 12, kDefaultHeadDim, false, {kDefaultTokens}}};
@@ -169,6 +172,36 @@ void add_calls(const Calls& calls, const ShapeSeed& seed, Case shape, ShapeSet& 
   for (const std::int64_t kv_heads : calls.kv_heads) add(kv_heads);
 }
 
+// Heads of a preset that do not divide a width which an axis gave: the others are measured.
+class Undivided {
+ public:
+  explicit Undivided(const Axes& axes) : of_preset_(axes.preset && !axes.model && !axes.heads) {}
+
+  /// Whether the shape is left out.
+  bool take(const Case& shape) {
+    constexpr int kMost = 1000;  // beyond it the axes are refused as without a preset
+    if (!of_preset_ || shape.d_out % shape.heads == 0 || ++taken_ > kMost) return false;
+    heads_[shape.d_out].insert(shape.heads);
+    return true;
+  }
+
+  /// @throws InvalidArgument if they were all.
+  void note(bool all, std::vector<std::string>& notes) const {
+    for (const auto& [width, heads] : heads_) {
+      std::string note =
+          fmt::format("--preset: left out {} heads, which do not divide the width {}",
+                      fmt::join(heads, ", "), width);
+      if (all) throw InvalidArgument(note + "; nothing is left to measure: choose another width");
+      notes.push_back(std::move(note));
+    }
+  }
+
+ private:
+  bool of_preset_;
+  int taken_ = 0;
+  std::map<std::int64_t, std::set<std::int64_t>> heads_;  // by width
+};
+
 void require_lengths_alone(const Axes& axes) {
   if (!axes.lengths || (!axes.batch && !axes.tokens)) return;
   throw InvalidArgument(
@@ -218,10 +251,12 @@ std::vector<Case> expand_shapes(const Axes& axes, const UserWeights* weights, st
   if (weights != nullptr) return expand_calls(axes, weights->layer.config, seed, most, notes);
   const double dropout = axes.dropout.first().value_or(0);
   ShapeSet set(most);
+  Undivided undivided(axes);
   for (const ShapeSeed& start : seeds_of(axes)) {
     const Calls calls = calls_of(axes, start, start.rules.causal && !axes.no_causal);
     for_each_widths(axes, [&](const Widths& given) {
       Case shape = make_shape(start, given, axes);
+      if (undivided.take(shape)) return;
       shape.dropout = dropout;
       shape.dropout_seed = seed;
       for (const Op op : axes.op.values_or({Op::layer})) {
@@ -229,6 +264,7 @@ std::vector<Case> expand_shapes(const Axes& axes, const UserWeights* weights, st
       }
     });
   }
+  undivided.note(set.shapes().empty(), notes);
   // Shapes of a preset often coincide once an axis overrides them; no note is needed.
   if (set.repeated() > 0 && !axes.preset) {
     notes.push_back(

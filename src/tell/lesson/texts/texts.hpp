@@ -88,11 +88,12 @@ inline constexpr Text kOutput{"Output projection",
 
 inline constexpr Text kSideBySide{
     "Wrapper and split side by side",
-    "Both do the same multiply-adds and give the same rows. The wrapper does them as many narrow "
+    "Both do the same multiply-adds and give the same rows. The wrapper does them as narrow "
     "products, three for each head; the split as three wide ones, however many heads there are. "
-    "What the narrow ones cost is up to who computes them: whoever starts each by itself pays for "
-    "its start, and reads x again for every head. Whoever gets all products over one x together "
-    "can read it once, and then narrow ones cost no more than wide ones."};
+    "With one head there is no difference. What many narrow products cost depends on the backend. "
+    "One that computes each by itself pays for every call, has few columns to work on at a time, "
+    "and reads x again for every head. One that packs the matrices of all heads over one input "
+    "together multiplies them as if they were one wide matrix."};
 
 inline constexpr Text kAnswer{"What the library computes",
                               "The values above are the oracle's, in double precision. This is the "

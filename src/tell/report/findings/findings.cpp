@@ -118,6 +118,18 @@ const Contest* ShapeFindings::best_of(const std::string& backend) const {
   return fastest_where(*this, [&](const std::string& name) { return name == backend; });
 }
 
+Numbers most_exact_of(const Findings& findings) {
+  std::optional<Numbers> best;
+  for (const ShapeFindings& shape : findings.shapes) {
+    if (!shape.fastest) continue;
+    const auto order = [](const Numbers& numbers) {
+      return std::pair(numbers.as_stored(), numbers.precision);
+    };
+    if (!best || order(shape.numbers) < order(*best)) best = shape.numbers;
+  }
+  return best.value_or(Numbers{});
+}
+
 Findings find_out(const record::ResultsFolder& folder) {
   Findings findings;
   findings.folder = &folder;

@@ -105,6 +105,9 @@ void mark_front(std::vector<PrecisionFindings>& shapes);
 /// @throws FileError as `recorded_noise_floor`.
 Findings find_out(const record::ResultsFolder& folder);
 
+/// What the headline is about: cells with a time that store the most and compute the most exactly.
+Numbers most_exact_of(const Findings& findings);
+
 /// The limit that the measured roofs set for a cell.
 struct Roof {
   double gflops = 0;            ///< the lower of both roofs at this shape

@@ -7,21 +7,75 @@
 #include <utility>
 
 namespace headroom::report {
+namespace {
+
+std::set<std::string> backends_of(const ShapeFindings& shape) {
+  std::set<std::string> names;
+  for (const Contest& contest : shape.contests) {
+    const std::string& name = contest.cell->cell.backend;
+    if (shape.best_of(name) != nullptr) names.insert(name);
+  }
+  return names;
+}
+
+Sureness sureness_of(const Shapes& shapes) {
+  Sureness surest = Sureness::alone;
+  for (const ShapeFindings* shape : shapes) {
+    std::vector<judge::Showing> showings;
+    for (const std::string& name : backends_of(*shape)) {
+      showings.push_back({shape->leads(name), shape->best_of(name)->loss()});
+    }
+    surest = std::min(surest, judge::sureness_of(showings));
+  }
+  return surest;
+}
+
+// A cell alone, for the one shape that it is of.
+judge::Contender contender_of(const ShapeFindings& shape, const Contest& contest) {
+  const plan::Cell& cell = contest.cell->cell;
+  return {0,
+          std::log(contest.cell->time.median / shape.winner()->cell->time.median),
+          contest.loss(),
+          judge::weight_by_facts(cell.backend),
+          cell.formulation,
+          !contest.behind_fastest || judge::may_be_as_fast(contest.behind_fastest->difference)};
+}
+
+const Contest* cell_to_take(const ShapeFindings& shape, const std::string& backend,
+                            Sureness sureness) {
+  const Contest* taken = shape.best_of(backend);
+  if (sureness != Sureness::unknown) return taken;
+  for (const Contest& contest : shape.contests) {
+    if (contest.cell->cell.backend != backend || !contest.leads()) continue;
+    if (preferred(contender_of(shape, contest), contender_of(shape, *taken))) taken = &contest;
+  }
+  return taken;
+}
+
+}  // namespace
+
+const Contest* Recommended::cell_of(const ShapeFindings& shape) const {
+  return cell_to_take(shape, backend, sureness);
+}
 
 Recommended recommended(const Shapes& shapes) {
+  Recommended result;
+  result.sureness = sureness_of(shapes);
   std::map<std::string, judge::Contender> standings;
   for (const ShapeFindings* shape : shapes) {
-    std::set<std::string> seen;
-    for (const Contest& contest : shape->contests) {
-      const std::string& name = contest.cell->cell.backend;
-      const Contest* best = shape->best_of(name);
-      if (best == nullptr || !seen.insert(name).second) continue;
-      const auto [place, fresh] = standings.try_emplace(name);
+    for (const std::string& name : backends_of(*shape)) {
+      const judge::Contender here =
+          contender_of(*shape, *cell_to_take(*shape, name, result.sureness));
+      const auto [place, fresh] = standings.try_emplace(name, here);
       judge::Contender& standing = place->second;
-      if (fresh) standing = {shapes.size(), 0, judge::Loss::little, judge::weight_by_facts(name)};
+      if (fresh) {
+        standing.missing = shapes.size();
+      } else {
+        standing.behind += here.behind;
+        standing.loss = std::max(standing.loss, here.loss);
+        standing.level = standing.level && here.level;
+      }
       --standing.missing;
-      standing.behind += std::log(best->cell->time.median / shape->winner()->cell->time.median);
-      standing.loss = std::max(standing.loss, best->loss());
     }
   }
   std::vector<std::string> names;
@@ -31,23 +85,10 @@ Recommended recommended(const Shapes& shapes) {
     names.push_back(name);
     contenders.push_back(standing);
   }
-  const judge::LinkChoice choice = judge::choose_to_link(contenders);
-  Recommended result{names[choice.chosen], {}};
+  const judge::LinkChoice choice = judge::choose_to_link(contenders, result.sureness);
+  result.backend = names[choice.chosen];
   for (const std::size_t open : choice.open) result.open.push_back(names[open]);
   return result;
-}
-
-Sureness sureness_of(const ShapeFindings& shape, const std::string& backend) {
-  const Contest* next = shape.runner_up();
-  if (next == nullptr) return Sureness::alone;
-  if (!next->behind_fastest->difference.enough) return Sureness::unknown;
-  const std::vector<std::string> leaders = shape.leaders();
-  if (leaders.size() == 1 && leaders.front() == backend) return Sureness::clear;
-  const bool little = std::all_of(leaders.begin(), leaders.end(), [&](const std::string& name) {
-    return shape.best_of(name)->loss() == judge::Loss::little;
-  });
-  return little && shape.best_of(backend)->loss() == judge::Loss::little ? Sureness::tie
-                                                                         : Sureness::unknown;
 }
 
 }  // namespace headroom::report

@@ -11,23 +11,19 @@ namespace headroom::report {
 /// Shapes that have a time.
 using Shapes = std::vector<const ShapeFindings*>;
 
+using judge::Sureness;
+
 struct Recommended {
   std::string backend;
   std::vector<std::string> open;  ///< lighter to link, and perhaps as good
+  Sureness sureness = Sureness::alone;
+
+  /// The backend's cell to link for a shape: its fastest or, where there is no answer yet, the
+  /// preferred one of its formulations. Null if it has no time for that shape.
+  const Contest* cell_of(const ShapeFindings& shape) const;
 };
 
 /// @pre at least one shape
 Recommended recommended(const Shapes& shapes);
-
-/// How sure it is that nothing measured is better.
-enum class Sureness {
-  alone,  ///< no other backend has a time
-  clear,  ///< every other backend is slower by more than the noise
-  tie,  ///< what is as fast as far as the samples tell is so within the margin: little can be lost
-  unknown,  ///< another may be faster by more than that
-};
-
-/// Of the backend that is recommended for this shape alone.
-Sureness sureness_of(const ShapeFindings& shape, const std::string& backend);
 
 }  // namespace headroom::report

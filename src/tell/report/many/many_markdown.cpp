@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "report/many/founding_question.hpp"
 #include "report/many/many_documents.hpp"
 #include "report/many/many_tables.hpp"
 #include "report/many/many_words.hpp"
@@ -39,6 +40,7 @@ std::string many_markdown(const Overview& overview, const std::vector<Chart>& ch
       "Every cell is in [results.csv](results.csv); `index.html` beside this file has the "
       "verdicts between machines, cell by cell.\n";
   for (const Prose& remark : many_remarks(overview)) text += "\n> " + markdown(remark) + "\n";
+  text += founding_markdown(overview);
   for (const across::LoneBackend& lone : overview.lone) {
     const std::string of =
         overview.lone.size() > 1 ? fmt::format(", {}", demand_words(lone.demand)) : "";

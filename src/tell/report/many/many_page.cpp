@@ -6,6 +6,7 @@
 #include "page/template.hpp"
 #include "program/numbers.hpp"
 #include "report/many/cell_list.hpp"
+#include "report/many/founding_question.hpp"
 #include "report/many/many_documents.hpp"
 #include "report/many/many_tables.hpp"
 #include "report/many/many_words.hpp"
@@ -152,6 +153,8 @@ std::string money_section(const Overview& overview) {
 std::string many_page(const Overview& overview, const std::vector<Chart>& charts) {
   const Prose headline = many_headline(overview);
   Sections sections;
+  sections.add("founding-question", kFoundingHead, founding_html(overview));
+  sections.add("answer", "Which backend to link", answer_tables(overview));
   sections.add("machines", "Machines", machine_section(overview));
   sections.add("winners", "Which backend wins where", winner_section(overview));
   sections.add("pictures", "Pictures", picture_section(charts));
@@ -173,7 +176,6 @@ std::string many_page(const Overview& overview, const std::vector<Chart>& charts
                        {"headline", html(headline)},
                        {"sentences", many_paragraphs(many_sentences(overview))},
                        {"remarks", remark_list(overview)},
-                       {"verdict", answer_tables(overview)},
                        {"sections", sections.text}});
 }
 

@@ -2,18 +2,25 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
+#include <system_error>
 
+#include "program/child_program.hpp"
 #include "program/exit_code.hpp"
 
 namespace headroom::report {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 struct Pipe {
   Pipe() {
@@ -37,44 +44,45 @@ struct Pipe {
   int ends[2] = {-1, -1};
 };
 
-int spawn(const std::string& program, const std::vector<std::string>& arguments, const Pipe& in,
-          const Pipe& out, pid_t& child) {
-  std::vector<char*> words{const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) {
-    words.push_back(const_cast<char*>(argument.c_str()));
+// A program may answer before it has read everything, or never read at all.
+class Exchange {
+ public:
+  Exchange(Pipe& to, Pipe& from, std::string_view input) : to_(to), from_(from), input_(input) {
+    ::fcntl(to_.ends[1], F_SETFL, O_NONBLOCK);
   }
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in.ends[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  const int error =
-      ::posix_spawnp(&child, program.c_str(), &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
-}
 
-// A program that stops reading has ended or soon will; its status says how.
-void send(int handle, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(handle, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(count));
+  // @return false if it took longer
+  bool run(Clock::time_point until, std::string& answer) {
+    for (;;) {
+      if (input_.empty()) to_.close(1);
+      pollfd both[] = {{from_.ends[0], POLLIN, 0}, {to_.ends[1], POLLOUT, 0}};
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+      if (left.count() <= 0) return false;
+      if (::poll(both, 2, static_cast<int>(left.count())) <= 0) continue;
+      if (both[1].revents != 0) send();
+      if (both[0].revents != 0 && !receive(answer)) return true;
+    }
   }
-}
 
-std::string receive(int handle) {
-  std::string text;
-  std::array<char, 65536> buffer{};
-  for (;;) {
-    const ssize_t count = ::read(handle, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
+ private:
+  // A program that stops reading has ended or soon will; its status says how.
+  void send() {
+    const ssize_t count = ::write(to_.ends[1], input_.data(), input_.size());
+    if (count >= 0) input_.remove_prefix(static_cast<std::size_t>(count));
+    if (count < 0 && errno != EINTR && errno != EAGAIN) input_ = {};
   }
-}
+
+  bool receive(std::string& answer) {
+    std::array<char, 65536> buffer{};
+    const ssize_t count = ::read(from_.ends[0], buffer.data(), buffer.size());
+    if (count > 0) answer.append(buffer.data(), static_cast<std::size_t>(count));
+    return count > 0 || (count < 0 && errno == EINTR);
+  }
+
+  Pipe& to_;
+  Pipe& from_;
+  std::string_view input_;
+};
 
 std::string reason_of(int status) {
   if (WIFSIGNALED(status)) return fmt::format("it was ended by signal {}", WTERMSIG(status));
@@ -85,24 +93,30 @@ std::string reason_of(int status) {
 }  // namespace
 
 FilterResult filter_through(const std::string& program, const std::vector<std::string>& arguments,
-                            std::string_view input) {
+                            std::string_view input, double seconds) {
+  const Clock::time_point start = Clock::now();
+  const auto limit = std::chrono::duration<double>(seconds);
   Pipe in, out;
   FilterResult result;
-  pid_t child = 0;
-  if (const int error = spawn(program, arguments, in, out, child); error != 0) {
-    result.reason = std::strerror(error);
-    return result;
+  std::optional<ChildProgram> child;
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  try {
+    child.emplace(program, arguments, ChildProgram::Files{in.ends[0], out.ends[1], nowhere});
+  } catch (const std::system_error& error) {
+    result.reason = error.code().message();
   }
+  ::close(nowhere);
+  if (!child) return result;
   result.started = true;
   in.close(0);
   out.close(1);
-  send(in.ends[1], input);
-  in.close(1);
-  result.output = receive(out.ends[0]);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  result.reason = reason_of(status);
+  const auto until = start + std::chrono::duration_cast<Clock::duration>(limit);
+  const bool answered = Exchange(in, out, input).run(until, result.output);
+  const std::chrono::duration<double> left = until - Clock::now();
+  const std::optional<int> status =
+      answered ? child->wait(std::max(0.0, left.count())) : std::nullopt;
+  result.reason = status ? reason_of(*status)
+                         : fmt::format("it had not answered after {:g} s, and was ended", seconds);
   return result;
 }
 

@@ -14,8 +14,9 @@ struct FilterResult {
 };
 
 /// Sends `input` to the program's standard input and collects its standard output. Its standard
-/// error goes nowhere. The program must read all of its input before it writes.
+/// error goes nowhere.
+/// @param seconds after which it is ended, with all that it started
 FilterResult filter_through(const std::string& program, const std::vector<std::string>& arguments,
-                            std::string_view input);
+                            std::string_view input, double seconds);
 
 }  // namespace headroom::report

@@ -28,6 +28,10 @@ std::string pictures_text(const Pictures& pictures) {
         fmt::format("### {}\n\n{}\n\n![{}](pictures/{}.svg)\n\n", escape_markdown(picture.title),
                     escape_markdown(picture.note), escape_markdown(picture.title), picture.name);
   }
+  if (!pictures.not_drawn.empty()) text += "### Not drawn\n\n";
+  for (const NotDrawn& chart : pictures.not_drawn) {
+    text += fmt::format("- {}: {}.\n", escape_markdown(chart.title), escape_markdown(chart.reason));
+  }
   return text;
 }
 
@@ -54,6 +58,7 @@ std::string markdown_report(const Findings& findings, const Conclusion& conclusi
   const std::optional<PeerWords> peers = peer_words(findings);
   std::string text = fmt::format("{}\n{}{} {}\n\n", kMarkdownMark, peers ? peers_text(*peers) : "",
                                  peers ? "##" : "#", markdown(conclusion.headline));
+  if (!conclusion.split.empty()) text += markdown(conclusion.split) + "\n\n";
   if (!conclusion.answers.rows.empty())
     text += markdown(conclusion.answers) + "\n" + markdown(answer_note()) + "\n\n";
   text += escape_markdown(fmt::format("{}, {}, {}.", text_at(folder.environment, "/processor/name"),

@@ -39,10 +39,12 @@ std::string details(const char* summary, const std::string& inside) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, inside);
 }
 
-// As many shapes as leave room for the first picture; the others unfold.
+// As many shapes as leave room for the first picture; the others unfold. A single one more takes no
+// more room than the line that would unfold it.
 std::string answers(const Table& all) {
-  constexpr std::size_t kMost = 8;
-  const std::size_t shown = std::min(kMost, all.rows.size());
+  constexpr std::size_t kMost = 5;
+  const std::size_t shown =
+      all.rows.size() == kMost + 1 ? kMost + 1 : std::min(kMost, all.rows.size());
   const auto middle = all.rows.begin() + static_cast<std::ptrdiff_t>(shown);
   const Table first{all.columns, {all.rows.begin(), middle}};
   const Table rest{all.columns, {middle, all.rows.end()}};
@@ -122,6 +124,10 @@ std::string page(const Findings& findings, const Conclusion& conclusion, const s
       {"rank", peers ? "2" : "1"},
       {"subtitle", escape_html(subtitle(folder))},
       {"headline", html(conclusion.headline)},
+      {"split", conclusion.split.empty()
+                    ? ""
+                    : fmt::format("<p id=\"split-gains\" class=\"sentences\">{}</p>\n",
+                                  html(conclusion.split))},
       {"answer_note",
        details("What these columns say", "<p class=\"note\">" + html(answer_note()) + "</p>\n")},
       {"shape_note", html(conclusion.shape_note)},

@@ -76,7 +76,7 @@ ordered_json backend_names(const ordered_json& environment) {
 
 }  // namespace
 
-std::string page_data(const Findings& findings) {
+std::string page_data(const Findings& findings, std::string_view focus) {
   const record::ResultsFolder& folder = *findings.folder;
   std::string lines;
   for (const std::string& line : folder.lines) lines += line + "\n";
@@ -109,7 +109,8 @@ std::string page_data(const Findings& findings) {
                           {"backends", backend_names(folder.environment)},
                           {"peers", judge::peer_names(folder)},
                           {"noise_floor", rounded(findings.noise_floor)},
-                          {"margin", rounded(findings.margin)}};
+                          {"margin", rounded(findings.margin)},
+                          {"focus", focus}};
   return headroom::to_text(data);
 }
 

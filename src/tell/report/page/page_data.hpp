@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "report/findings/findings.hpp"
 
@@ -11,8 +12,9 @@ namespace headroom::report {
 /// line per cell), `order` (places of the cells in the order of the axes), `shapes` (the name of
 /// each cell's shape), `findings` (one per cell: its comparisons as
 /// `[ratio, low, high, verdict]`, flops per byte, share of its limit, cores where they
-/// were fewer than its threads), `peers` (the names of other libraries), `noise_floor` and
-/// `margin`.
-std::string page_data(const Findings& findings);
+/// were fewer than its threads), `peers` (the names of other libraries), `noise_floor`,
+/// `margin` and `focus`.
+/// @param focus name of the shape to show first; empty for the one with the most cells
+std::string page_data(const Findings& findings, std::string_view focus = {});
 
 }  // namespace headroom::report

@@ -14,9 +14,16 @@ struct Picture {
   std::string svg;
 };
 
+/// A chart with too little to draw.
+struct NotDrawn {
+  std::string title;
+  std::string reason;  ///< such as `"one number of heads was measured; add --heads 1,12,96"`
+};
+
 struct Pictures {
-  std::vector<Picture> drawn;  ///< charts with nothing measured are left out
-  std::string missing;         ///< why there are none, and what to do; empty if there are
+  std::vector<Picture> drawn;
+  std::string missing;  ///< why there are none, and what to do; empty if there are
+  std::vector<NotDrawn> not_drawn = {};
 };
 
 /// @param data of `page_data`.

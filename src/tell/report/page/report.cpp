@@ -1,10 +1,9 @@
 #include "report/page/report.hpp"
 
-#include "program/output_file.hpp"
 #include "report/page/comparison_page.hpp"
 #include "report/page/documents.hpp"
-#include "report/page/output_folder.hpp"
 #include "report/page/page_data.hpp"
+#include "report/page/report_files.hpp"
 #include "report/page/trend_page.hpp"
 #include "report/words/conclusion.hpp"
 #include "report/words/facts.hpp"
@@ -15,32 +14,26 @@ namespace headroom::report {
 namespace fs = std::filesystem;
 
 void write_comparison(const judge::FolderComparison& comparison, const fs::path& path) {
-  refuse_to_overwrite(path);
-  write_file(path, comparison_page(comparison));
+  write_page(path, comparison_page(comparison));
 }
 
 void write_trend(const trend::Trend& trend, const fs::path& path) {
-  refuse_to_overwrite(path);
-  write_file(path, trend_page(trend));
+  write_page(path, trend_page(trend));
 }
 
 WrittenReport write_report(const record::ResultsFolder& folder, const fs::path& out) {
   check_one_machine(folder);
-  make_folder(out);
-  const fs::path page_path = out / "index.html";
-  for (const fs::path& path : {page_path, out / "report.md"}) refuse_to_overwrite(path);
   const Findings findings = find_out(folder);
   const Conclusion conclusion = conclude(findings);
-  const std::string data = page_data(findings);
-  write_file(out / "results.csv", show::export_csv(folder));
-  write_file(page_path, page(findings, conclusion, data));
+  const std::string data = page_data(findings, conclusion.focus);
   const Pictures pictures = draw_pictures(data);
-  if (!pictures.drawn.empty()) make_folder(out / "pictures");
-  for (const Picture& picture : pictures.drawn) {
-    write_file(out / "pictures" / (picture.name + ".svg"), picture.svg);
-  }
-  write_file(out / "report.md", markdown_report(findings, conclusion, pictures));
-  WrittenReport report{page_path, {}};
+  ReportFiles files;
+  files.page = page(findings, conclusion, data);
+  files.markdown = markdown_report(findings, conclusion, pictures);
+  files.csv = show::export_csv(folder);
+  for (const Picture& picture : pictures.drawn)
+    files.pictures.push_back({picture.name, picture.svg});
+  WrittenReport report{write_report_files(out, files), {}};
   if (!pictures.missing.empty()) {
     report.warnings.push_back("report.md has no pictures: " + pictures.missing);
   }

@@ -39,25 +39,11 @@ std::vector<Answer> answers_of(const Findings& findings) {
   std::vector<Answer> answers;
   for (const ShapeFindings& shape : findings.shapes) {
     if (!shape.fastest) continue;
-    const std::string backend = recommended({&shape}).backend;
+    const Recommended choice = recommended({&shape});
     answers.push_back(
-        {&shape, shape.best_of(backend), sureness_of(shape, backend), next_of(shape, backend)});
+        {&shape, choice.cell_of(shape), choice.sureness, next_of(shape, choice.backend)});
   }
   return answers;
-}
-
-const char* words_of(Sureness sureness) {
-  switch (sureness) {
-    case Sureness::alone:
-      return "only one";
-    case Sureness::clear:
-      return "clear";
-    case Sureness::tie:
-      return "tie";
-    case Sureness::unknown:
-      break;
-  }
-  return "not known";
 }
 
 // How much slower the next backend is; empty where that is not sure.
@@ -88,8 +74,10 @@ std::string rate(double per_second) {
 std::string next_words(const Answer& answer, const char* sign) {
   if (answer.next == nullptr) return "-";
   const std::string& backend = answer.next->cell->cell.backend;
-  const std::optional<double> lead = lead_of(answer);
-  return lead ? fmt::format("{:.3g}{} {}", *lead, sign, backend) : fmt::format("as {}", backend);
+  if (const std::optional<double> lead = lead_of(answer)) {
+    return fmt::format("{:.3g}{} {}", *lead, sign, backend);
+  }
+  return answer.sureness == Sureness::tie ? fmt::format("level with {}", backend) : backend;
 }
 
 std::string loops_words(const Answer& answer, const char* sign) {
@@ -101,13 +89,14 @@ std::string loops_words(const Answer& answer, const char* sign) {
 
 Table answer_table(const Findings& findings) {
   Table table;
-  table.columns = {{"shape", false},           {"link", false},         {"threads", true},
-                   {"how sure", false},        {"over the next", true}, {"over plain loops", true},
+  table.columns = {{"shape", false},           {"link", false},     {"threads", true},
+                   {"how sure", false},        {"runner-up", true}, {"over plain loops", true},
                    {"tokens per second", true}};
   for (const Answer& answer : answers_of(findings)) {
     const CellResult& cell = *answer.best->cell;
-    const Piece sure = answer.sureness == Sureness::clear ? strong(words_of(answer.sureness))
-                                                          : plain(words_of(answer.sureness));
+    const Piece sure = answer.sureness == Sureness::clear
+                           ? strong(std::string(judge::to_string(answer.sureness)))
+                           : plain(std::string(judge::to_string(answer.sureness)));
     table.rows.push_back({{plain(report::name_of(*answer.shape))},
                           {code(report::name_of(cell))},
                           {plain(fmt::format("{}", cell.threads))},
@@ -120,15 +109,14 @@ Table answer_table(const Findings& findings) {
 }
 
 Prose answer_note() {
-  return {
-      plain("How sure: "),
-      strong("clear"),
-      plain(", every other backend is slower by more than the noise; "),
-      strong("tie"),
-      plain(", little can be lost by any that are as fast; "),
-      strong("not known"),
-      plain(", another may be as fast or faster, so measure longer or on a quieter machine. Over "
-            "the next: the time of the next backend over that of this one.")};
+  return {plain("How sure: "),
+          strong("clear"),
+          plain(", every other backend is slower by more than the noise; "),
+          strong("tie"),
+          plain(", any backend that is level with it is a safe choice; "),
+          strong("unclear"),
+          plain(", another may be as fast or faster, so measure longer or on a quieter machine. "
+                "Runner-up: the next backend, with its time over that of this one.")};
 }
 
 std::string answer_lines(const Findings& findings) {
@@ -143,10 +131,10 @@ std::string answer_lines(const Findings& findings) {
     shape_width = std::max(shape_width, answer.shape->shape.id().size());
   }
   const auto columns = [&](const auto&... cells) {
-    return fmt::format("  {:<{}}  {:>7}  {:<9}  {:<13}  {:>7}  {:>8}\n", cells...);
+    return fmt::format("  {:<{}}  {:>7}  {:<9}  {:<17}  {:>7}  {:>8}\n", cells...);
   };
   const std::string head =
-      columns("link", link_width, "threads", "sure", "over the next", "loops", "tokens/s");
+      columns("link", link_width, "threads", "sure", "runner-up", "loops", "tokens/s");
   // A shape too long for the line has one of its own, so that no figure is ever cut off.
   shape_width = std::min(shape_width, kLine + 1 - head.size());
   std::string text = fmt::format("{:<{}}{}", kHead, shape_width, head);
@@ -157,17 +145,16 @@ std::string answer_lines(const Findings& findings) {
       text += shape + "\n";
       shape.clear();
     }
-    text +=
-        fmt::format("{:<{}}", shape, shape_width) +
-        columns(report::name_of(cell), link_width, cell.threads, words_of(answer.sureness),
-                next_words(answer, "x"), loops_words(answer, "x"), rate(tokens_per_second(cell)));
+    text += fmt::format("{:<{}}", shape, shape_width) +
+            columns(report::name_of(cell), link_width, cell.threads,
+                    std::string(judge::to_string(answer.sureness)), next_words(answer, "x"),
+                    loops_words(answer, "x"), rate(tokens_per_second(cell)));
   }
   const bool doubtful = std::any_of(answers.begin(), answers.end(), [](const Answer& answer) {
     return answer.sureness == Sureness::unknown;
   });
   if (doubtful) {
-    text +=
-        "not known: another may be as fast or faster; measure longer, or on a quieter machine\n";
+    text += "unclear: another may be as fast or faster; measure longer, or on a quieter machine\n";
   }
   return text;
 }

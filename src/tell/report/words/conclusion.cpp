@@ -90,14 +90,18 @@ std::size_t good_in(const Shapes& shapes, const std::string& backend) {
       }));
 }
 
-// "Link tbb.", "Link tbb: the best in 9 of 11 shapes.", or such as "Prefill: link tbb. Decode: link
-// xsimd."
-Prose headline_of(const std::vector<Question>& questions,
-                  const std::vector<std::string>& backends) {
-  Prose headline;
-  const std::string& first = backends.front();
-  if (std::all_of(backends.begin(), backends.end(),
-                  [&](const std::string& name) { return name == first; })) {
+bool unclear(const Recommended& choice) { return choice.sureness == Sureness::unknown; }
+
+// "Link tbb.", "Link tbb: the best in 9 of 11 shapes.", "No answer yet: ...", or such as "Prefill:
+// link tbb. Decode: link xsimd."
+Prose headline_of(const std::vector<Question>& questions, const std::vector<Recommended>& choices) {
+  if (std::all_of(choices.begin(), choices.end(), unclear)) {
+    return {plain("No answer yet: measure longer, or on a quieter machine.")};
+  }
+  const std::string& first = choices.front().backend;
+  if (std::all_of(choices.begin(), choices.end(), [&](const Recommended& choice) {
+        return choice.backend == first && !unclear(choice);
+      })) {
     std::size_t shapes = 0, good = 0;
     for (const Question& question : questions) {
       shapes += question.shapes.size();
@@ -107,12 +111,17 @@ Prose headline_of(const std::vector<Question>& questions,
         plain("Link "), code(first),
         plain(good == shapes ? "." : fmt::format(": the best in {} of {} shapes.", good, shapes))};
   }
+  Prose headline;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const char* name = questions[i].demand == Demand::prefill         ? "Prefill"
                        : pasts_of(questions[i].shapes) == Pasts::none ? "Few tokens"
                                                                       : "Decode";
-    append(headline, {plain(fmt::format("{}{}: link ", i == 0 ? "" : " ", name)), code(backends[i]),
-                      plain(".")});
+    headline.push_back(plain(fmt::format("{}{}: ", i == 0 ? "" : " ", name)));
+    if (unclear(choices[i])) {
+      headline.push_back(plain("no answer yet, measure longer or on a quieter machine."));
+    } else {
+      append(headline, {plain("link "), code(choices[i].backend), plain(".")});
+    }
   }
   return headline;
 }
@@ -139,15 +148,18 @@ Prose demand_sentence(const Question& question) {
 void add_answer(Conclusion& conclusion, const Findings& findings, const Question& question,
                 const Recommended& choice, bool one_of_two) {
   const ShapeFindings& focus = focus_of(question.shapes, choice.backend);
-  const Contest* best = focus.best_of(choice.backend);
+  if (conclusion.focus.empty()) conclusion.focus = focus.contest_name;
+  const Contest* best = choice.cell_of(focus);
   if (best == nullptr) best = focus.winner();
+  // Without an answer, what follows is about the lowest median.
+  const record::CellResult& told = *(unclear(choice) ? focus.winner() : best)->cell;
   for (Prose& prose :
        std::vector{paragraph({one_of_two ? demand_sentence(question) : Prose(),
-                              link_sentence(focus, *best), focus_sentence(focus, *best),
-                              sureness_sentence(choice.backend, question.shapes),
-                              open_sentence(choice.open, focus)}),
-                   paragraph({limit_sentence(findings, *best->cell)}),
-                   paragraph({split_sentence(focus)})}) {
+                              link_sentence(focus, *best, choice.sureness),
+                              focus_sentence(focus, *best, choice.sureness),
+                              sureness_sentence(told.cell.backend, question.shapes),
+                              unclear(choice) ? Prose() : open_sentence(choice.open, focus)}),
+                   paragraph({limit_sentence(findings, told)})}) {
     if (!prose.empty()) conclusion.sentences.push_back(std::move(prose));
   }
 }
@@ -176,13 +188,16 @@ Conclusion conclude(const Findings& findings) {
     conclusion.sentences = {without_times(findings)};
     return conclusion;
   }
-  std::vector<std::string> backends;
+  std::vector<Recommended> choices;
   for (const Question& question : questions) {
-    const Recommended choice = recommended(question.shapes);
-    add_answer(conclusion, findings, question, choice, questions.size() > 1);
-    backends.push_back(choice.backend);
+    choices.push_back(recommended(question.shapes));
+    add_answer(conclusion, findings, question, choices.back(), questions.size() > 1);
   }
-  conclusion.headline = headline_of(questions, backends);
+  conclusion.headline = headline_of(questions, choices);
+  conclusion.split = split_answer(findings);
+  if (Prose prose = split_sentence(findings); !prose.empty()) {
+    conclusion.sentences.push_back(std::move(prose));
+  }
   for (const PrecisionFindings& shape : findings.precisions) {
     Prose prose = precision_sentence(shape);
     if (!prose.empty()) conclusion.sentences.push_back(std::move(prose));

@@ -89,28 +89,48 @@ Prose speed_up_clause(const ShapeFindings& focus, const Contest& best) {
   return prose;
 }
 
-}  // namespace
+// What the sentences are about: without an answer, the lowest median.
+const Contest& told_of(const ShapeFindings& focus, const Contest& best, Sureness sureness) {
+  const Contest* lowest = sureness == Sureness::unknown ? focus.winner() : nullptr;
+  return lowest != nullptr ? *lowest : best;
+}
 
-namespace {
-
-// Why it is recommended although another one has the smallest median.
+// Why it is recommended although another one has the lowest median.
 Prose lighter_clause(const ShapeFindings& focus, const Contest& best) {
   if (best.loss() != judge::Loss::little || !best.behind_fastest) return {};
   const double most = best.behind_fastest->difference.ci95.high - 1;
-  return {plain(" The fastest is "), code(name_of(*focus.winner()->cell)),
+  return {plain(" The lowest median is that of "), code(name_of(*focus.winner()->cell)),
           plain(fmt::format("; at most {:.3g} % is lost (95 % confidence), and ",
                             100 * std::max(0.0, most))),
-          code(best.cell->cell.backend), plain(" is lighter to link.")};
+          code(best.cell->cell.backend), plain(" has fewer dependencies.")};
+}
+
+// What to use where the lowest median decides nothing.
+Prose meanwhile_clause(const Contest& best) {
+  if (!best.behind_fastest) return {};
+  return {
+      plain(" Until more is known, use "), code(name_of(*best.cell)),
+      plain(fmt::format(", which takes {} times as long: of what cannot be distinguished, fewer "
+                        "dependencies are preferred, and ",
+                        range(best.behind_fastest->difference.ci95))),
+      code("split"), plain(" to the other formulations.")};
 }
 
 }  // namespace
 
-Prose link_sentence(const ShapeFindings& focus, const Contest& best) {
-  const CellResult& cell = *best.cell;
-  Prose prose{plain("Link "), code(cell.cell.backend)};
-  if (focus.shape.has_projections()) {
-    append(prose, {plain(" and use its "), code(std::string(to_string(cell.cell.formulation))),
-                   plain(" formulation")});
+Prose link_sentence(const ShapeFindings& focus, const Contest& best, Sureness sureness) {
+  const bool answered = sureness != Sureness::unknown;
+  const Contest& told = told_of(focus, best, sureness);
+  const CellResult& cell = *told.cell;
+  Prose prose;
+  if (!answered) {
+    prose = {code(name_of(cell)), plain(" has the lowest median")};
+  } else {
+    prose = {plain("Link "), code(cell.cell.backend)};
+    if (focus.shape.has_projections()) {
+      append(prose, {plain(" and use its "), code(std::string(to_string(cell.cell.formulation))),
+                     plain(" formulation")});
+    }
   }
   prose.push_back(
       plain(fmt::format("{}: with {},{}, ",
@@ -118,13 +138,14 @@ Prose link_sentence(const ShapeFindings& focus, const Contest& best) {
                             ? std::string()
                             : fmt::format(" with {}", headroom::to_string(cell.cell.numbers)),
                         name_of(focus.shape), on_threads(cell))));
-  append(prose, speed_up_clause(focus, best));
+  append(prose, speed_up_clause(focus, told));
   prose.push_back(plain("."));
   return prose;
 }
 
-Prose focus_sentence(const ShapeFindings& focus, const Contest& best) {
-  const CellResult& cell = *best.cell;
+Prose focus_sentence(const ShapeFindings& focus, const Contest& best, Sureness sureness) {
+  const bool answered = sureness != Sureness::unknown;
+  const CellResult& cell = *told_of(focus, best, sureness).cell;
   Prose prose{plain(fmt::format(
       "One pass takes {} (95 % confidence interval {} to {}).", format_seconds(cell.time.median),
       format_seconds(cell.time.ci95.low), format_seconds(cell.time.ci95.high)))};
@@ -132,7 +153,7 @@ Prose focus_sentence(const ShapeFindings& focus, const Contest& best) {
   if (!sample.empty()) {
     prose.push_back(plain(fmt::format(" Its result was checked on {}.", sample)));
   }
-  if (&best != focus.winner()) {
+  if (answered && &best != focus.winner()) {
     append(prose, lighter_clause(focus, best));
     return prose;
   }
@@ -148,13 +169,14 @@ Prose focus_sentence(const ShapeFindings& focus, const Contest& best) {
                      code(name_of(cell)), plain(".")});
     }
   }
-  const std::vector<std::string> tied = tied_formulations(focus, cell);
+  std::vector<std::string> tied = tied_formulations(focus, cell);
   if (!tied.empty()) {
-    prose.push_back(plain(" Of its own formulations, "));
+    tied.insert(tied.begin(), std::string(to_string(cell.cell.formulation)));
+    prose.push_back(plain(" No difference can be shown between its "));
     append(prose, listed(tied));
-    append(prose, {plain(" cannot be distinguished from "),
-                   code(std::string(to_string(cell.cell.formulation))), plain(".")});
+    prose.push_back(plain(" formulations."));
   }
+  if (!answered) append(prose, meanwhile_clause(best));
   return prose;
 }
 

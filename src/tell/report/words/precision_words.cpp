@@ -35,9 +35,10 @@ Prose words_of(const PrecisionPoint& point) {
 Prose precision_sentence(const PrecisionFindings& shape) {
   const record::CellResult* f32 = shape.baseline();
   if (f32 == nullptr) return {};
-  Prose prose{strong("Precision"),
-              plain(fmt::format(" at {}, beside the fastest f32 (", name_of(shape.shape))),
-              code(name_of(*f32)), plain(fmt::format(", error {:.1e}): ", f32->error->nrmse))};
+  Prose prose{
+      strong("Precision"),
+      plain(fmt::format(" with {}, compared with the fastest f32 (", name_with_heads(shape.shape))),
+      code(name_of(*f32)), plain(fmt::format(", error {:.1e}): ", f32->error->nrmse))};
   std::vector<std::string> front;
   bool first = true;
   for (const PrecisionPoint& point : shape.points) {

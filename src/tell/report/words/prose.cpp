@@ -45,6 +45,23 @@ std::string plain_text(const Prose& prose) {
   return text;
 }
 
+std::string terminal_lines(const Prose& prose) {
+  constexpr std::size_t kLine = 100;
+  std::string text = plain_text(prose);
+  constexpr std::string_view kTimes = "×";
+  for (std::size_t at = 0; (at = text.find(kTimes, at)) != std::string::npos;) {
+    text.replace(at, kTimes.size(), "x");
+  }
+  std::string lines;
+  while (text.size() > kLine) {
+    std::size_t end = text.rfind(' ', kLine);
+    if (end == std::string::npos) end = std::min(text.find(' '), text.size());
+    lines += text.substr(0, end) + "\n";
+    text.erase(0, end + 1);
+  }
+  return text.empty() ? lines : lines + text + "\n";
+}
+
 std::string html(const Prose& prose) {
   std::string text;
   for (const Piece& piece : prose) {

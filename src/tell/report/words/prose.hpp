@@ -35,6 +35,9 @@ struct Table {
 
 std::string plain_text(const Prose& prose);
 
+/// For a terminal: ASCII for what we write, in lines of at most 100 characters.
+std::string terminal_lines(const Prose& prose);
+
 using page::escape_html;
 std::string html(const Prose& prose);
 std::string html(const Table& table, std::string_view caption);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,7 +14,6 @@
 namespace headroom::report {
 namespace {
 
-using judge::Verdict;
 using record::CellResult;
 
 // How a backend stands in a list of shapes.
@@ -64,40 +62,11 @@ Record record_of(const std::string& backend, const Shapes& shapes) {
   return record;
 }
 
-bool compared(const Shapes& shapes) {
-  return std::any_of(shapes.begin(), shapes.end(),
-                     [](const ShapeFindings* shape) { return shape->runner_up() != nullptr; });
-}
-
 }  // namespace
 
-Numbers most_exact_of(const Findings& findings) {
-  std::optional<Numbers> best;
-  for (const ShapeFindings& shape : findings.shapes) {
-    if (!shape.fastest) continue;
-    const auto order = [](const Numbers& numbers) {
-      return std::pair(numbers.as_stored(), numbers.precision);
-    };
-    if (!best || order(shape.numbers) < order(*best)) best = shape.numbers;
-  }
-  return best.value_or(Numbers{});
-}
-
 Prose sureness_sentence(const std::string& backend, const Shapes& shapes) {
-  if (!compared(shapes)) {
-    return {plain("It is the only backend with a time there, so there is nothing to compare.")};
-  }
+  if (shapes.size() == 1) return {};
   const Record record = record_of(backend, shapes);
-  if (shapes.size() == 1 && record.alone == 1) {
-    return {strong("The result is clear:"),
-            plain(" every other backend is slower by more than the noise.")};
-  }
-  if (shapes.size() == 1) {
-    Prose prose{strong(record.open > 0 ? "The result is open:" : "It is a tie:"), plain(" ")};
-    append(prose, listed(record.open > 0 ? record.doubtful : record.sharers));
-    prose.push_back(plain(" cannot be distinguished from it."));
-    return prose;
-  }
   Prose prose{plain(fmt::format("Of the {} shapes, ", shapes.size())), code(backend),
               plain(" is ")};
   bool first = true;
@@ -121,14 +90,17 @@ Prose open_sentence(const std::vector<std::string>& backends, const ShapeFinding
   if (backends.empty()) return {};
   Prose prose{plain("Whether ")};
   append(prose, listed(backends));
-  prose.push_back(plain(", lighter to link, would do as well is not known"));
+  prose.push_back(plain(fmt::format(", which {} fewer dependencies, would do as well is unclear",
+                                    backends.size() == 1 ? "has" : "have")));
   bool first = true;
   for (const std::string& name : backends) {
     const Contest* best = focus.best_of(name);
     if (best == nullptr || !best->behind_fastest) continue;
-    append(prose, {plain(first ? " (" : "; "), code(name_of(*best->cell)), plain(" takes "),
-                   plain(range(best->behind_fastest->difference.ci95)),
-                   plain(" times as long as the fastest")});
+    append(prose, {plain(first ? fmt::format(" (with {}, ", name_with_heads(focus.shape)) : "; "),
+                   code(name_of(*best->cell)), plain(" takes "),
+                   plain(range(best->behind_fastest->difference.ci95)), plain(" times as long as "),
+                   code(name_of(*best->behind_fastest->baseline)),
+                   plain(first ? ", which has the lowest median" : "")});
     first = false;
   }
   prose.push_back(plain(first ? "." : "): more samples or a quieter machine would tell."));
@@ -140,13 +112,16 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
   const Precision precision = cell.cell.numbers.precision;
   if (!share && precision != Precision::f32) {
     return {
-        plain(fmt::format("How close that is to the machine's limit is unknown: no roof was "
+        plain(fmt::format("How close a pass comes to the machine's limit is unknown: no roof was "
                           "measured for {}.",
                           to_string(precision)))};
   }
   if (!share) {
-    return {plain("How close that is to the machine's limit is unknown: no peak was measured.")};
+    return {
+        plain("How close a pass comes to the machine's limit is unknown: no peak was measured.")};
   }
+  const std::string limit = fmt::format("With {}, the limit is {}: ", name_with_heads(cell.shape),
+                                        share->of_memory ? "memory" : "arithmetic");
   const std::string reached = format_share(share->value);
   const statistics::Interval ci95 = share_ci95(*share, cell);
   const std::string interval = fmt::format(" ({:.0f} to {:.0f})", 100 * ci95.low, 100 * ci95.high);
@@ -158,7 +133,7 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
           : "";
   if (!share->of_memory) {
     Prose prose{
-        plain("The limit there is arithmetic: the pass reaches "), strong(reached),
+        plain(limit + "the pass reaches "), strong(reached),
         plain(interval +
               (precision == Precision::f32
                    ? std::string(" of the peak multiply-add rate")
@@ -167,59 +142,20 @@ Prose limit_sentence(const Findings& findings, const CellResult& cell) {
     if (share->of_tiles) {
       append(prose, {plain(", and "), strong(format_share(*share->of_tiles)),
                      plain(" of the rate of register tiles with their operands in the L1, which "
-                           "no product can pass")});
+                           "no matrix product can exceed")});
     }
     prose.push_back(plain("." + beyond));
     return prose;
   }
   const bool cached = cell.shape.past > 0;
-  const char* what = !share->of_working_set
-                         ? "The limit there is memory: the pass moves its weights, input and "
-                           "output at "
-                     : cached ? "The limit there is memory: the pass reads weights and cache at "
-                              : "The limit there is memory: the pass reads its weights at ";
-  const char* roof = share->of_working_set ? " of what the same threads read of as many bytes, "
-                                             "again and again; that was measured once, before "
-                                             "the cells."
-                                           : " of the read bandwidth, which was measured once, "
-                                             "before the cells.";
-  return {plain(what), strong(reached), plain(interval + roof + beyond)};
-}
-
-// Per backend: split on the most threads, compared with wrapper.
-Prose split_sentence(const ShapeFindings& focus) {
-  std::map<std::string, const Contest*> most_threads;
-  std::vector<std::string> names;
-  for (const Contest& contest : focus.contests) {
-    if (contest.cell->cell.formulation != Formulation::split || !contest.over_wrapper) continue;
-    if (contest.cell->cell.ranks > 1) continue;
-    add_once(names, contest.cell->cell.backend);
-    const Contest*& kept = most_threads[contest.cell->cell.backend];
-    if (kept == nullptr || kept->cell->threads < contest.cell->threads) kept = &contest;
-  }
-  if (names.empty()) return {};
-  Prose prose{plain("With one wide matrix ("), code("split"),
-              plain(") instead of one small matrix per head ("), code("wrapper"), plain("), ")};
-  std::vector<std::string> unclear;
-  bool first = true;
-  for (const std::string& name : names) {
-    const Versus& versus = *most_threads.at(name)->over_wrapper;
-    const Verdict verdict = versus.difference.verdict;
-    if (verdict != Verdict::faster && verdict != Verdict::slower) {
-      unclear.push_back(name);
-      continue;
-    }
-    if (!first) prose.push_back(plain(", "));
-    first = false;
-    append(prose, {code(name), plain(" is "), strong(times(versus.speed_up())),
-                   plain(fmt::format(" as fast ({})", range(versus.speed_up_ci95())))});
-  }
-  if (!unclear.empty()) {
-    prose.push_back(plain(fmt::format("{}no difference can be shown for ", first ? "" : "; ")));
-    append(prose, listed(unclear));
-  }
-  prose.push_back(plain("."));
-  return prose;
+  const char* what = !share->of_working_set ? "the pass moves its weights, input and output at "
+                     : cached               ? "the pass reads weights and cache at "
+                                            : "the pass reads its weights at ";
+  const char* roof = share->of_working_set
+                         ? " of the bandwidth that these threads reach re-reading as much data "
+                           "(measured once, before the cells)."
+                         : " of the read bandwidth (measured once, before the cells).";
+  return {plain(limit + what), strong(reached), plain(interval + roof + beyond)};
 }
 
 Prose without_times(const Findings& findings) {

@@ -50,7 +50,7 @@ Prose checked(const CellResult& cell) {
 Prose sureness(const ShapeFindings& shape) {
   const Contest* next = shape.runner_up();
   if (next == nullptr) return {plain("nothing to compare")};
-  if (!next->behind_fastest->difference.enough) return {plain("unknown: one launch only")};
+  if (!next->behind_fastest->difference.enough) return {plain("unclear: one launch only")};
   const std::vector<std::string> leaders = shape.leaders();
   if (leaders.size() == 1) return {strong("clear")};
   std::vector<std::string> tied, doubtful;
@@ -107,7 +107,7 @@ Table shape_table(const Findings& findings, const std::vector<const ShapeFinding
 Prose shape_note(const show::Shares& shares) {
   Prose note{
       plain("One row per shape, with its fastest cell. "), strong("Tied with"),
-      plain(": linking these loses little. "), strong("Not distinguishable"),
+      plain(": you lose little by linking any of these. "), strong("Not distinguishable"),
       plain(" (n.d.): they may be as fast or slower. ± is half the 95 % confidence interval of "
             "the time.")};
   for (const std::string& reason : shares.reasons()) note.push_back(plain(" " + reason + "."));

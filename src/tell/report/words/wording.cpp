@@ -68,12 +68,11 @@ std::string rules_of(const Case& shape) {
   return rules;
 }
 
-}  // namespace
-
-std::string name_of(const Case& shape) {
+// @param width what is said of it
+std::string named(const Case& shape, const std::string& width) {
   std::string name = counted(shape.tokens, "token");
   if (shape.past > 0) name += fmt::format(" after {}", shape.past);
-  name += fmt::format(", width {}", shape.d_out);
+  name += ", " + width;
   if (shape.key_heads() != shape.heads) name += ", " + counted(shape.key_heads(), "key head");
   if (shape.window > 0) name += fmt::format(", window {}", shape.window);
   name += rules_of(shape);
@@ -86,9 +85,24 @@ std::string name_of(const Case& shape) {
   return name;
 }
 
+}  // namespace
+
+std::string name_of(const Case& shape) {
+  return named(shape, fmt::format("width {}", shape.d_out));
+}
+
+std::string name_of(const SplitGains& series) {
+  const Case& first = series.by_heads.front().shape->shape;
+  if (series.of_width) return name_of(first);
+  return named(first, fmt::format("heads of {}", first.head_dim()));
+}
+
+std::string name_with_heads(const Case& shape) {
+  return fmt::format("{}, {}", counted(shape.heads, "head"), name_of(shape));
+}
+
 std::string name_of(const ShapeFindings& shape) {
-  std::string name =
-      fmt::format("{}, {}", counted(shape.shape.heads, "head"), name_of(shape.shape));
+  std::string name = name_with_heads(shape.shape);
   Numbers exact = shape.numbers;
   exact.weights.reset();
   if (exact != Numbers{}) name += fmt::format(", as exact as {}", headroom::to_string(exact));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/findings/findings.hpp"
+#include "report/findings/split_gains.hpp"
 #include "report/words/prose.hpp"
 #include "show/shares.hpp"
 
@@ -25,6 +26,12 @@ std::string rows_checked(const record::CellResult& result);
 /// Such as `"1 token after 4096, width 6144"`; fewer key heads, a window, a batch above 1 and an
 /// unusual input width follow.
 std::string name_of(const Case& shape);
+
+/// Such as `"96 heads, 1 token after 4096, width 6144"`.
+std::string name_with_heads(const Case& shape);
+
+/// Such as `"16 tokens, width 768"`, or `"16 tokens, heads of 64"`.
+std::string name_of(const SplitGains& series);
 
 /// With its heads, with what it must be as exact as where that is not f32, and with what its
 /// weights are stored as where that is not the dtype.

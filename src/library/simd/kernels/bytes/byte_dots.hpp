@@ -29,6 +29,20 @@ inline constexpr int kSignOffset = 128;
 /// bit.
 HEADROOM_INLINE Bits alike(const Bits& bytes) { return kDotsOfAlike ? bytes ^ 0x80808080U : bytes; }
 
+inline constexpr float kWholeNumbers = 0x1.8p23F;  ///< a float's ulp is 1 around it
+
+/// Numbers of at most `most` and a little more, rounded to whole ones and plus `kWholeNumbers`, so
+/// that they are in the low bits. Where the caller has floats rounded upwards, that little would
+/// make another whole number, which is no byte.
+HEADROOM_INLINE Vec in_low_bits(const Vec& v, [[maybe_unused]] float most) {
+#if defined(HEADROOM_ISA_AVX512)
+  return Vec(_mm512_add_round_ps(v.data, _mm512_set1_ps(kWholeNumbers),
+                                 _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#else
+  return xsimd::min(v, Vec(most)) + Vec(kWholeNumbers);
+#endif
+}
+
 using Shorts [[gnu::vector_size(kLanes * 4)]] = std::int16_t;
 
 /// The products of each lane's two numbers of 16 bits with the two in `of`, added.

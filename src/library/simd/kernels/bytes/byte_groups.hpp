@@ -81,7 +81,6 @@ HEADROOM_INLINE void round_groups(std::int64_t count, const ByteGroups& groups,
   constexpr int kVectors = kGroup / kLanes;
   constexpr float kMost = kSigned ? 127 : 255;
   constexpr float kLeast = 0x1p-119F;
-  constexpr float kShift = 0x1.8p23F;
   for (std::int64_t first = 0; first < count; first += kLanes) {
     const std::int64_t some = count - first < kLanes ? count - first : kLanes;
     Vec folded[kLanes];
@@ -111,17 +110,17 @@ HEADROOM_INLINE void round_groups(std::int64_t count, const ByteGroups& groups,
       Vec sum(0.0F);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
-        const Vec shifted = value(first + i, v) * inverse + Vec(kShift);
+        const Vec shifted = in_low_bits(value(first + i, v) * inverse, kMost);
         store_bytes(bytes + v * kLanes, bits_of(shifted));
-        if constexpr (kHasStarts<kSigned>) sum += shifted - Vec(kShift);
+        if constexpr (kHasStarts<kSigned>) sum += shifted - Vec(kWholeNumbers);
       }
       keep_group<kSigned>(bytes, groups.words + (first + i) * kCacheGroupWords);
       folded[i] = sum;
     }
     if constexpr (kHasStarts<kSigned>) {
       for (std::int64_t i = some; i < kLanes; ++i) folded[i] = Vec(0.0F);
-      const Bits starts = bits_of(sum_each(folded) * Vec(-kSignOffset) + Vec(kShift)) -
-                          __builtin_bit_cast(std::uint32_t, kShift);
+      const Bits starts = bits_of(sum_each(folded) * Vec(-kSignOffset) + Vec(kWholeNumbers)) -
+                          __builtin_bit_cast(std::uint32_t, kWholeNumbers);
       __builtin_memcpy(groups.starts + first, &starts, sizeof(starts));
     }
   }

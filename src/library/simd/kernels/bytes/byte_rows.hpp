@@ -23,10 +23,9 @@ struct ByteGroup {
   std::int32_t values[kGroup];
 };
 
-/// Rounds to nearest even what is at most 2^21.
-HEADROOM_INLINE Bits rounded(const Vec& v) {
-  constexpr float kShift = 0x1.8p23F;
-  return bits_of(v + Vec(kShift)) - __builtin_bit_cast(std::uint32_t, kShift);
+/// Rounds to nearest even what is at most `most`, and a little more.
+HEADROOM_INLINE Bits rounded(const Vec& v, float most) {
+  return bits_of(in_low_bits(v, most)) - __builtin_bit_cast(std::uint32_t, kWholeNumbers);
 }
 
 HEADROOM_INLINE std::uint32_t largest_lane(const Bits& v) {
@@ -55,7 +54,7 @@ HEADROOM_INLINE void round_group(const float* x, ByteGroup& group) {
   for (int i = 0; i < kGroup; i += kLanes) {
     // Of what is not finite nothing is left but the scale.
     const Vec finite = largest >= kInfinityBits ? Vec(0.0F) : load(x + i);
-    const Bits values = rounded(finite * Vec(larger) * Vec(inverse));
+    const Bits values = rounded(finite * Vec(larger) * Vec(inverse), kMost);
     __builtin_memcpy(group.values + i, &values, sizeof(values));
   }
 }

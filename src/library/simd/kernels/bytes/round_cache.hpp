@@ -54,10 +54,9 @@ HEADROOM_INLINE Bits larger_sizes(const Bits& sizes, const Vec& values) {
 
 /// In the low byte of each lane. Without an inverse it is 0, be the value a number or not.
 HEADROOM_INLINE Bits byte_of(const Vec& value, float inverse) {
-  constexpr float kToNearest = 0x1.8p23F;
   const Vec steps = value * Vec(inverse);
   const Vec limited = xsimd::max(xsimd::min(steps, Vec(kMostByte)), Vec(-kMostByte));
-  return bits_of(limited + Vec(kToNearest)) & (inverse == 0 ? 0U : 0xffU);
+  return bits_of(limited + Vec(kWholeNumbers)) & (inverse == 0 ? 0U : 0xffU);
 }
 
 HEADROOM_INLINE void store_low_bytes(std::int8_t* to, const Bits& bytes) {

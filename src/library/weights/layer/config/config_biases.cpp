@@ -23,9 +23,18 @@ void read_mpt(const ConfigReading& reading) {
   const json* clip = ConfigFields::find_in(*own, "clip_qkv");
   if (clip != nullptr)
     reading.rules().clip = reading.fields.positive(*clip, "attn_config.clip_qkv");
-  for (const std::string_view name : {"qk_ln", "prefix_lm"}) {
-    const json* value = ConfigFields::find_in(*own, name);
-    if (value != nullptr && !(*value == false)) reading.add_foreign(name, *value);
+  static const json usual{{"qk_ln", false},
+                          {"prefix_lm", false},
+                          {"attn_uses_sequence_id", false},
+                          {"alibi", true},
+                          {"alibi_bias_max", 8},
+                          {"rope", false},
+                          {"sliding_window_size", -1},
+                          {"attn_type", "multihead_attention"}};
+  for (const auto& [name, value] : own->items()) {
+    if (usual.contains(name) && !value.is_null() && value != usual[name]) {
+      reading.add_foreign("attn_config." + name, value);
+    }
   }
 }
 

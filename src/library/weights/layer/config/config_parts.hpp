@@ -15,7 +15,8 @@ struct ConfigReading {
   const ConfigFields& fields;
   ModelConfig& config;
   Family family = {};
-  bool slides = false;  ///< the layer has a window
+  bool slides = false;       ///< the layer has a window
+  bool has_windows = false;  ///< some layer of the model has one
 
   LayerConfig& rules() const { return config.rules; }
   /// Something that the model does and headroom does not.

@@ -22,7 +22,10 @@ constexpr double kUsualGrowth = 0.1;
 // layer.
 const json* rope_parameters(const ConfigReading& reading) {
   const ConfigFields& fields = reading.fields;
-  const json* parameters = fields.find("rope_parameters");
+  const json* parameters = fields.given("rope_parameters");
+  if (parameters == nullptr && fields.given("rope_scaling") == nullptr) {
+    parameters = fields.find("rope_parameters");
+  }
   if (parameters == nullptr) return nullptr;
   if (!parameters->is_object()) fields.fail("rope_parameters", "an object");
   const json* of_kind =
@@ -30,6 +33,11 @@ const json* rope_parameters(const ConfigReading& reading) {
   if (of_kind == nullptr) return parameters;
   if (!of_kind->is_object()) fields.fail("rope_parameters", "an object");
   return of_kind;
+}
+
+// Whose older files have names of their own, which no other class looks at.
+bool is_gpt_neox(const ConfigReading& reading) {
+  return !reading.config.known || reading.config.family == "gpt_neox";
 }
 
 // Of older files whose kinds of layers have each its own.
@@ -54,13 +62,20 @@ std::int64_t read_part(const ConfigReading& reading, const json* parameters) {
   const ModelConfig& config = reading.config;
   const json* part =
       parameters != nullptr ? ConfigFields::find_in(*parameters, "partial_rotary_factor") : nullptr;
+  if (part == nullptr) part = fields.given("partial_rotary_factor");
+  if (part == nullptr && is_gpt_neox(reading)) part = fields.given("rotary_pct");
   if (part == nullptr) part = fields.find("partial_rotary_factor");
-  if (part == nullptr) part = fields.find("rotary_pct");
-  const double share =
-      part != nullptr ? fields.positive(*part, "partial_rotary_factor") : reading.family.partial;
+  if (part != nullptr && *part != 1 && !fields.belongs("partial_rotary_factor")) {
+    reading.add_foreign("partial_rotary_factor", *part);
+    part = nullptr;
+  }
+  double share = part != nullptr ? fields.positive(*part, "partial_rotary_factor") : 1;
+  const std::optional<std::int64_t> head_dim = config.head_width();
+  if (config.family == "minimax_m2" && head_dim) {
+    const auto turned = fields.whole({"rotary_dim"});
+    if (turned) share = static_cast<double>(*turned) / static_cast<double>(*head_dim);
+  }
   if (share > 1) fields.fail("partial_rotary_factor", "a number up to 1");
-  std::optional<std::int64_t> head_dim = config.head_dim;
-  if (!head_dim && config.width && config.heads) head_dim = *config.width / *config.heads;
   if (!head_dim) {
     if (share < 1) fields.fail("head_dim", "there, which partial_rotary_factor is a part of");
     return 0;
@@ -114,7 +129,7 @@ void read_sections(const ConfigReading& reading, const json& scaling, std::int64
   constexpr std::string_view kName = "mrope_section";
   const json* found = ConfigFields::find_in(scaling, kName);
   if (found == nullptr) return;
-  if (!reading.config.family.empty() && reading.family.name.empty()) {
+  if (!reading.config.family.empty() && !reading.config.known) {
     reading.add_foreign(kName, *found);
     return;
   }
@@ -137,12 +152,69 @@ void read_sections(const ConfigReading& reading, const json& scaling, std::int64
   rotary.interleaved = reading.family.interleaved || (turns != nullptr && *turns == true);
 }
 
+// Those that a scaling may have, whatever its type. Some types' own are added to them.
+constexpr std::string_view kScalingFields[] = {"rope_type",
+                                               "type",
+                                               "rope_theta",
+                                               "partial_rotary_factor",
+                                               "factor",
+                                               "attention_factor",
+                                               "low_freq_factor",
+                                               "high_freq_factor",
+                                               "original_max_position_embeddings",
+                                               "beta_fast",
+                                               "beta_slow",
+                                               "mscale",
+                                               "mscale_all_dim",
+                                               "truncate",
+                                               "short_factor",
+                                               "long_factor",
+                                               "mrope_section",
+                                               "mrope_interleaved",
+                                               "finetuned"};
+
+void refuse_other_fields(const ConfigReading& reading, const json& scaling) {
+  const std::string& family = reading.config.family;
+  const auto is_known = [&](std::string_view name) {
+    if (name == "alpha") return family.starts_with("hunyuan_v1");
+    if (name == "short_mscale" || name == "long_mscale") return family == "phimoe";
+    return std::find(std::begin(kScalingFields), std::end(kScalingFields), name) !=
+           std::end(kScalingFields);
+  };
+  for (const auto& [name, value] : scaling.items()) {
+    if (!value.is_null() && !is_known(name)) reading.add_foreign("rope_scaling." + name, value);
+  }
+}
+
+// HunYuan's files call it dynamic, but the base is larger in all contexts ("NTK-aware" scaling).
+bool read_alpha(const ConfigReading& reading, const json& scaling, std::int64_t width) {
+  const json* alpha = ConfigFields::find_in(scaling, "alpha");
+  if (alpha == nullptr || !reading.config.family.starts_with("hunyuan_v1")) return false;
+  const double wide = static_cast<double>(width);
+  if (width < 4) reading.fields.fail("head_dim", "4 or more where rope_scaling has an alpha");
+  reading.rules().rotary.base *=
+      std::pow(reading.fields.positive(*alpha, "rope_scaling.alpha"), wide / (wide - 2));
+  return true;
+}
+
+// Phi-3.5-MoE's factors on cosines and sines are its files' own, and may differ in long contexts.
+void read_phimoe_amplitude(const ConfigReading& reading, const json& scaling) {
+  const json* near = ConfigFields::find_in(scaling, "short_mscale");
+  const json* far = ConfigFields::find_in(scaling, "long_mscale");
+  if (near == nullptr || far == nullptr) {
+    reading.fields.fail("rope_scaling.short_mscale", "there with long_mscale, which phimoe needs");
+  }
+  if (*near != *far) return reading.add_foreign("rope_scaling.long_mscale", *far);
+  reading.rules().rotary.amplitude = reading.fields.positive(*near, "rope_scaling.short_mscale");
+}
+
 // Far wider than any head: a scaling has a divisor for each pair, so a width that is only claimed
 // must not ask for gigabytes.
 constexpr std::int64_t kWidest = std::int64_t{1} << 16;
 
 void read_scaling(const ConfigReading& reading, const json& scaling, std::int64_t width) {
   const ConfigFields& fields = reading.fields;
+  refuse_other_fields(reading, scaling);
   read_sections(reading, scaling, width);
   const json* type = find_scaling_type(scaling);
   if (type == nullptr) return;
@@ -155,21 +227,27 @@ void read_scaling(const ConfigReading& reading, const json& scaling, std::int64_
   if (width > kWidest) {
     fields.fail("head_dim", fmt::format("at most {} where rope_scaling has divisors", kWidest));
   }
+  if (name == "dynamic" && read_alpha(reading, scaling, width)) return;
   if (!scale_rotary(name, scaling_fields(fields, scaling), contexts(fields, scaling), width,
                     reading.rules().rotary)) {
     reading.add_foreign("rope_scaling", *type);
   }
+  if (reading.config.family == "phimoe") read_phimoe_amplitude(reading, scaling);
 }
 
 }  // namespace
 
 // Published files may have an empty list, which stands for the family's own rule.
 bool has_no_rotary(const ConfigReading& reading) {
+  if (reading.family.rotary == FamilyRotary::windows) return !reading.slides;
+  if (reading.family.rotary == FamilyRotary::windows_if_any) {
+    return reading.has_windows && !reading.slides;
+  }
+  if (!reading.fields.belongs("no_rope_layers")) return false;
   const json* turns = reading.fields.of_layer("no_rope_layers");  // 1 where it has them
+  const std::int64_t every = reading.fields.whole({"no_rope_layer_interval"}).value_or(0);
   if (turns != nullptr) return *turns == 0;
-  const std::int64_t every =
-      reading.fields.whole({"no_rope_layer_interval"}).value_or(reading.family.no_rotary_every);
-  return every > 0 && (reading.fields.layer().value_or(0) + 1) % every == 0;
+  return every > 0 && (reading.fields.layer().number.value_or(0) + 1) % every == 0;
 }
 
 const json* find_rope_scaling(const ConfigReading& reading) {
@@ -189,6 +267,10 @@ const json* find_scaling_type(const json& scaling) {
 void read_rotary(ConfigReading& reading) {
   const ConfigFields& fields = reading.fields;
   LayerConfig& rules = reading.rules();
+  if (reading.config.known && reading.family.rotary == FamilyRotary::none) return;
+  // Some say nothing of this layer.
+  fields.pass_over({"rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq",
+                    "global_rope_theta", "local_rope_theta", "partial_rotary_factor"});
   if (has_no_rotary(reading)) {
     reading.config.turns = false;
     if (rules.norm.after_rotary) rules.norm = {};
@@ -198,16 +280,22 @@ void read_rotary(ConfigReading& reading) {
   const json* base =
       parameters != nullptr ? ConfigFields::find_in(*parameters, "rope_theta") : nullptr;
   const json* of_kind = base == nullptr ? base_of_kind(reading) : nullptr;
-  if (base == nullptr) base = of_kind != nullptr ? of_kind : fields.find("rope_theta");
+  if (base == nullptr) base = of_kind;
+  if (base == nullptr) base = fields.given("rope_theta");
+  if (base == nullptr && is_gpt_neox(reading)) base = fields.given("rotary_emb_base");
+  if (base == nullptr) base = fields.find("rope_theta");
   if (base != nullptr) {
     rules.rotary.base = fields.positive(*base, "rope_theta");
     reading.config.turns = true;
   }
   if (reading.family.pairs) rules.rotary.pairs = *reading.family.pairs;
   const std::int64_t width = read_part(reading, parameters);
-  // A local base has no scaling beside it.
-  if (of_kind != nullptr && reading.slides) return;
-  if (const json* scaling = find_rope_scaling(reading)) read_scaling(reading, *scaling, width);
+  // Layers with windows have no scaling there, unless they have one of their own.
+  const bool own_kind = parameters != nullptr && parameters != fields.find("rope_parameters");
+  const bool scales =
+      !reading.slides || own_kind || !(reading.family.full_scales || of_kind != nullptr);
+  const json* scaling = find_rope_scaling(reading);
+  if (scaling != nullptr && scales) read_scaling(reading, *scaling, width);
 }
 
 }  // namespace headroom::weights

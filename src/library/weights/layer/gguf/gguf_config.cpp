@@ -77,7 +77,7 @@ class GgufReader {
     read_window();
     read_scores();
     read_rotary();
-    ModelConfig config = read_config_fields(set_.path(), fields_, layer_);
+    ModelConfig config = read_stated_fields(set_.path(), fields_, {.number = layer_});
     correct(config);
     return config;
   }
@@ -123,7 +123,8 @@ class GgufReader {
     fields_["new_decoder_architecture"] = true;
     put("num_kv_heads", kv_heads);
     put("rms_norm_eps", given_.number("attention.layer_norm_rms_epsilon"));
-    if (const auto prefix = layer_prefix(); !prefix.empty()) {
+    const std::string prefix = layer_prefix();
+    if (known_->family == "glm4_moe" && !prefix.empty()) {
       fields_["use_qk_norm"] = set_.has(prefix + std::string(kGgufQueryNorm));
     }
   }
@@ -197,6 +198,11 @@ class GgufReader {
 
   void read_scaling() {
     const json* type = given_.find("rope.scaling.type");
+    // As llama.cpp has it: a factor alone is that of a linear scaling.
+    static const json linear = "linear";
+    if (type == nullptr && given_.number_or_zero("rope.scaling.factor").value_or(0) != 0) {
+      type = &linear;
+    }
     if (type == nullptr || *type == "none") return;
     if (*type == "longrope") return;  // its factors are tensors
     if (*type == "linear") {
