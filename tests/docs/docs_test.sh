@@ -6,7 +6,7 @@
 # docs_test.sh commands <source> <work folder> <build folder> <programs...>
 #   Every command of README.md and docs/ ends with the exit code that it should. The commands of a
 #   page run in their order in one folder, which has build/ and what the page names of reports/ and
-#   tests/data/weights/, models/ and gguf/. A sweep gets
+#   tests/data/families/, weights/, models/ and gguf/. A sweep gets
 #   --dry-run. Comments above a block of code say otherwise:
 #     <!-- run -->                     run it unchanged
 #     <!-- run with: OPTIONS -->       run it with these options, which replace its own
@@ -177,7 +177,7 @@ published() {
     fi
   done < <(grep -oE 'reports/[a-z0-9-]+' "$source/$1" | sort -u)
   local data
-  for data in weights models gguf; do
+  for data in families weights models gguf; do
     if grep -q "tests/data/$data" "$source/$1"; then
       mkdir -p tests/data
       cp -r "$source/tests/data/$data" tests/data/

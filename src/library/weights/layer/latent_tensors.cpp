@@ -13,10 +13,6 @@
 namespace headroom::weights {
 namespace {
 
-constexpr std::string_view kQuery = "q_proj.weight", kQueryDown = "q_a_proj.weight",
-                           kQueryUp = "q_b_proj.weight", kQueryNorm = "q_a_layernorm.weight",
-                           kKeyNorm = "kv_a_layernorm.weight";
-
 class LatentTensors {
  public:
   LatentTensors(TensorSet& set, const Naming& naming, StoredLayer& layer)
@@ -24,7 +20,7 @@ class LatentTensors {
 
   // Of the query and the output projection, which say how wide the layer is.
   Widths widths() {
-    const StoredMatrix query = matrix(through() ? kQueryUp : kQuery);
+    const StoredMatrix query = matrix(through() ? kLatentQueryUp : kLatentQuery);
     const StoredMatrix down = matrix(naming_.found->layout->down);
     Widths widths;
     widths.d_in = down.inputs;
@@ -38,15 +34,15 @@ class LatentTensors {
     const LayerConfig& config = layer_.config;
     const std::int64_t own = config.own_key_dim(), value = config.head_value_dim();
     if (through()) {
-      add(kQueryDown, config.d_in, config.latent.query_rank,
+      add(kLatentQueryDown, config.d_in, config.latent.query_rank,
           {{&WeightViews::query_down, 0, config.latent.query_rank}});
-      add_norm(kQueryNorm, &WeightViews::query_down_norm, config.latent.query_rank);
+      add_norm(kLatentQueryNorm, &WeightViews::query_down_norm, config.latent.query_rank);
     }
-    add(through() ? kQueryUp : kQuery, config.query_depth(), config.d_out,
+    add(through() ? kLatentQueryUp : kLatentQuery, config.query_depth(), config.d_out,
         {{&WeightViews::query, 0, config.d_out}});
     add(naming_.found->layout->down, config.d_in, config.latent_width(),
         {{&WeightViews::key_down, 0, config.latent_width()}});
-    add_norm(kKeyNorm, &WeightViews::key_down_norm, config.latent.rank);
+    add_norm(kLatentKeyNorm, &WeightViews::key_down_norm, config.latent.rank);
     add(naming_.found->layout->key, config.latent.rank, config.heads * (own + value),
         {{&WeightViews::key, 0, own, config.heads, own + value},
          {&WeightViews::value, own, value, config.heads, own + value}});
@@ -59,7 +55,8 @@ class LatentTensors {
 
   void refuse_biases() const {
     const Layout& layout = *naming_.found->layout;
-    for (const std::string_view word : {kQuery, kQueryDown, kQueryUp, layout.down, layout.key}) {
+    for (const std::string_view word :
+         {kLatentQuery, kLatentQueryDown, kLatentQueryUp, layout.down, layout.key}) {
       const std::string bias = bias_of(name(word));
       if (!set_.has(bias)) continue;
       throw Unsupported(
@@ -68,7 +65,7 @@ class LatentTensors {
     }
   }
 
-  bool through() const { return set_.has(name(kQueryDown)); }
+  bool through() const { return set_.has(name(kLatentQueryDown)); }
 
  private:
   std::string name(std::string_view word) const {
@@ -98,13 +95,6 @@ class LatentTensors {
 };
 
 }  // namespace
-
-bool is_latent_tensor(std::string_view name) {
-  for (const std::string_view each : {kQuery, kQueryDown, kQueryUp, kQueryNorm, kKeyNorm}) {
-    if (name == each) return true;
-  }
-  return false;
-}
 
 void add_latent_tensors(TensorSet& set, const Naming& naming,
                         const std::optional<ModelConfig>& model, const WeightsOptions& options,

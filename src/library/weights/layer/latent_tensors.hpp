@@ -2,16 +2,12 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "weights/layer/model_config.hpp"
 #include "weights/layer/naming.hpp"
 #include "weights/layer/stored_parts.hpp"
 
 namespace headroom::weights {
-
-/// Whether a latent layer has such a tensor, by what follows the layer's prefix.
-bool is_latent_tensor(std::string_view name);
 
 /// Adds the layer's shape, matrices and norms, as DeepSeek's files have them: rows of `kv_b_proj`
 /// are those of a head's key, then of its value, head by head.

@@ -8,8 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "weights/layer/latent_tensors.hpp"
-
 namespace headroom::weights {
 namespace {
 
@@ -133,12 +131,16 @@ bool is_among(std::string_view name, const Words& words) {
   return std::find(std::begin(words), std::end(words), name) != std::end(words);
 }
 
+constexpr std::string_view kLatentTensors[] = {kLatentQuery, kLatentQueryDown, kLatentQueryUp,
+                                               kLatentQueryNorm, kLatentKeyNorm};
+
 // @param name what follows the layer's prefix
 bool changes_the_layer(const FoundLayer& layer, std::string_view name) {
   if (layer.layout->name.starts_with("gguf")) {
     return name.starts_with(kGgufStart) && !starts_with_one(name, kGgufBeside);
   }
-  if (!layer.layout->down.empty() && (name == layer.layout->down || is_latent_tensor(name))) {
+  if (!layer.layout->down.empty() &&
+      (name == layer.layout->down || is_among(name, kLatentTensors))) {
     return false;
   }
   if (is_among(name, kHarmless) || starts_with_one(name, kHarmlessStarts)) return false;

@@ -62,6 +62,14 @@ inline constexpr std::string_view kBuckets = "relative_attention_bias.weight";
 /// The weights of GGUF's query norms.
 inline constexpr std::string_view kGgufQueryNorm = "attn_q_norm.weight";
 
+/// What DeepSeek calls the tensors that its layout does not name: queries may come from a latent of
+/// their own.
+inline constexpr std::string_view kLatentQuery = "q_proj.weight",
+                                  kLatentQueryDown = "q_a_proj.weight",
+                                  kLatentQueryUp = "q_b_proj.weight",
+                                  kLatentQueryNorm = "q_a_layernorm.weight",
+                                  kLatentKeyNorm = "kv_a_layernorm.weight";
+
 /// Tensors beside those of the layout that change what the layer computes, such as norms of
 /// queries.
 /// @param known those that the layer has anyway
