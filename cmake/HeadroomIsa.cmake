@@ -1,10 +1,12 @@
 # Compiles one source once per instruction-set level, so that a single binary runs everywhere.
 
 set(HEADROOM_LEVELS all CACHE STRING
-  "Instruction sets to compile for: all, or native (the highest of this machine alone, for a first build in a hurry)")
-set_property(CACHE HEADROOM_LEVELS PROPERTY STRINGS all native)
-if(NOT HEADROOM_LEVELS MATCHES "^(all|native)$")
-  message(FATAL_ERROR "headroom: HEADROOM_LEVELS is '${HEADROOM_LEVELS}'; allowed are all and native")
+  "Instruction sets to compile for: all, native (the highest of this machine alone, for a first build in a hurry), or \
+the name of one")
+set_property(CACHE HEADROOM_LEVELS PROPERTY STRINGS all native sse42 avx2 avx512)
+if(NOT HEADROOM_LEVELS MATCHES "^(all|native|sse42|avx2|avx512)$")
+  message(FATAL_ERROR "headroom: HEADROOM_LEVELS is '${HEADROOM_LEVELS}'; allowed are all, native, sse42, avx2 and "
+    "avx512")
 endif()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
@@ -59,6 +61,11 @@ if(HEADROOM_LEVELS STREQUAL "native" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|
   endif()
   message(STATUS "headroom: for this processor alone: ${HEADROOM_ISAS} ${HEADROOM_UNITS}; "
     "-DHEADROOM_LEVELS=all compiles for every machine")
+elseif(HEADROOM_LEVELS IN_LIST HEADROOM_ISAS)
+  set(HEADROOM_ISAS ${HEADROOM_LEVELS})
+  if(NOT HEADROOM_LEVELS STREQUAL "avx512")
+    set(HEADROOM_UNITS "")
+  endif()
 endif()
 
 # What the code asks for: see processor/built_levels.hpp.in.

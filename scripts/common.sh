@@ -36,14 +36,15 @@ preset_folder() {
   esac
 }
 
-# build_preset <preset> <targets...>: configures and builds a preset of CMakePresets.json.
+# build_preset <preset> <targets...>: configures and builds a preset of CMakePresets.json, with `configure_options`.
+configure_options=()
 build_preset() {
   local preset=$1
   local folder
   folder="$(preset_folder "$preset")/"
   shift
   say "configuring $preset in $folder"
-  (cd "$root" && cmake --preset "$preset") >&2 ||
+  (cd "$root" && cmake --preset "$preset" "${configure_options[@]}") >&2 ||
     fail "cmake could not configure $folder; the reason is above. If the checkout was moved" \
       "or copied, remove $folder and run this again."
   say "building (takes minutes the first time; later only what changed)"

@@ -34,10 +34,14 @@ TEST_P(LayerMemory, RunningOutIsAnErrorAtEveryStep) {
   // OpenMP's threads needs room beside it. With AVX-512 onednn computes from 44 MiB on with gcc's
   // OpenMP, and from 52 with clang's, which takes the stack of one more thread.
   constexpr rlim_t kSteps = 256;
+  constexpr int kEnough = 32;  // 8 MiB in a row in which all goes well
+  int tried = 0;
   int answered = 0;
   int computed = 0;
+  int in_a_row = 0;
   std::string first_bad;
-  for (rlim_t step = 0; step < kSteps; ++step) {
+  for (rlim_t step = 0; step < kSteps && in_a_row < kEnough; ++step) {
+    ++tried;
     const std::string found = in_child([&]() -> std::string {
       Matrix y(shape.rows(), shape.output_width());
       const rlim_t limit = address_space() + step * kStep;
@@ -54,13 +58,14 @@ TEST_P(LayerMemory, RunningOutIsAnErrorAtEveryStep) {
       }
     });
     computed += found == "computed" ? 1 : 0;
+    in_a_row = found == "computed" ? in_a_row + 1 : 0;
     const bool good = found == "computed" || found == "refused";
     answered += good ? 1 : 0;
     if (!good && first_bad.empty()) first_bad = std::to_string(step) + ": " + found;
   }
-  EXPECT_EQ(answered, static_cast<int>(kSteps)) << "first wrong at step " << first_bad;
+  EXPECT_EQ(answered, tried) << "first wrong at step " << first_bad;
   EXPECT_GT(computed, 0) << "the largest limit should suffice";
-  EXPECT_LT(computed, static_cast<int>(kSteps)) << "the smallest should not";
+  EXPECT_LT(computed, tried) << "the smallest should not";
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, LayerMemory, testing::ValuesIn(backend_cases()), case_name);

@@ -27,9 +27,10 @@ project_as_readme_says() {
 # Configured only: what is built is the same as below, and takes a minute.
 project_as_readme_says add_subdirectory
 
-# How fast the result is does not matter here, but how long it takes to compile does: low tiles are the same code.
+# How fast the result is does not matter here, but how long it takes to compile does: low tiles are the same code, and
+# the levels are those of this processor.
 BUILD_TYPE='' FLAGS="$FLAGS -O0 -DHEADROOM_LOW_TILES" project_as_readme_says fetch_content \
-  -DFETCHCONTENT_SOURCE_DIR_HEADROOM="$source" -DHEADROOM_INSTALL=ON
+  -DFETCHCONTENT_SOURCE_DIR_HEADROOM="$source" -DHEADROOM_INSTALL=ON -DHEADROOM_LEVELS=native
 "$CMAKE" --build "$work/fetch_content/build" --parallel 2
 "$work/fetch_content/build/app"
 "$CMAKE" --install "$work/fetch_content/build" --prefix "$work/prefix"

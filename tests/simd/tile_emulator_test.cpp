@@ -196,7 +196,7 @@ TEST(TileEmulatorHardware, HasTheSameBits) {
   const std::string reason = why_no_unit(Unit::amx, Isa::avx512, unit_facts());
   if (!reason.empty()) GTEST_SKIP() << "no tiles to compare with: " << reason;
   Random random(99);
-  constexpr int kTiles = 1'000'000;
+  constexpr int kTiles = 100'000;
   for (int i = 0; i < kTiles; ++i) {
     const Tiles drawn = draw_tiles(random, i % kKinds);
     Tiles processor = drawn;
