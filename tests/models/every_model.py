@@ -357,32 +357,45 @@ def try_kind(kind, program, python, keep):
     return found
 
 
-MANUAL = "../" + "docs/run.md"  # from where the page lies
+MANUAL, PYTHON = "../" + "docs/run.md", "../" + "docs/python.md"  # from where the page lies
 PAGE = """# Every model of transformers
 
 <!-- Made by tests/models/every_model.py; do not edit. -->
 
 All {kinds} kinds of model that transformers 5.24 knows were made tiny, with random weights and
-without a network, and computed by their own eager code in float64. Of {made} that could be made so,
-`headroom run --weights` on the saved folder has layers of {right} right (nrmse at most 5e-6),
-refuses those of {refused} by name, and finds no layer of {own}, whose tensors have other names;
-**{wrong} are wrong**. A model that is refused for its family alone runs with `--family`, where its
-user knows that it computes what a known one does ([what a file means]({manual})).
+without a network, and computed by their own eager code in float64. Of {made} that could be made so:
 
-| kind | `run` | what |
-|---|---|---|
+| | right (nrmse at most 5e-6) | refused by name | own code | wrong |
+|---|---|---|---|---|
+{counts}
+
+`run` is `headroom run --weights` on the saved folder, layer by layer; its own code has tensors of
+other names, so that it finds no layer. A model that it refuses for its family alone runs with
+`--family`, where its user knows that it computes what a known one does ([what a file
+means]({manual})). `hook` is `attn_implementation="headroom"` in float32; a model with code of its
+own does not ask for an implementation, which a warning says once. `accelerate` replaces whole
+layers of [the families that it knows]({python}) and refuses all others.
+
+| kind | `run` | `hook` | `accelerate` | what `run` says |
+|---|---|---|---|---|
 """
+WAYS = {"run": "run", "hook": "hook", "layers": "accelerate"}
 
 
 def page_of(results):
-    of_run = {kind: found["run"] for kind, found in results.items() if "run" in found}
-    count = collections.Counter(verdict for verdict, _ in of_run.values())
-    text = PAGE.format(kinds=len(results), made=len(of_run), manual=MANUAL, **{
-        verdict: count[verdict] for verdict in ("right", "refused", "own", "wrong")})  # fmt: skip
-    for kind, (verdict, words) in sorted(of_run.items()):
-        words = words.partition("headroom: error: ")[2] or words
+    made = {kind: found for kind, found in results.items() if "run" in found}
+    counts = []
+    for way, name in WAYS.items():
+        of_way = collections.Counter(found[way][0] for found in made.values() if way in found)
+        cells = [str(of_way[verdict]) for verdict in ("right", "refused", "own", "wrong")]
+        counts.append(f"| `{name}` | {' | '.join(cells)} |")
+    text = PAGE.format(kinds=len(results), made=len(made), manual=MANUAL, python=PYTHON,
+                       counts="\n".join(counts))  # fmt: skip
+    for kind, found in sorted(made.items()):
+        words = found["run"][1].partition("headroom: error: ")[2] or found["run"][1]
         words = re.split("; to run the layer|; where it is what|, so what the layer", words)[0]
-        text += f"| {kind} | {verdict} | {words[:160].replace('|', ' ')} |\n"
+        verdicts = " | ".join(found.get(way, ("",))[0] for way in WAYS)
+        text += f"| {kind} | {verdicts} | {words[:160].replace('|', ' ')} |\n"
     return text
 
 
