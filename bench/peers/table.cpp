@@ -118,9 +118,9 @@ std::string peers_table(const std::filesystem::path& path) {
   const record::ResultsFolder folder = record::read_results_folder(path);
   const double noise_floor = judge::recorded_noise_floor(folder);
   std::vector<PeerBlock> blocks = judge::peer_blocks(folder);
-  judge::Comparisons comparisons;
+  judge::Comparisons comparisons(noise_floor);
   judge::compare_peers(blocks, comparisons);
-  comparisons.run(noise_floor);
+  comparisons.run();
   std::string text = faster_peers(blocks);
   for (const PeerBlock& block : blocks) text += block_text(block);
   fmt::format_to(

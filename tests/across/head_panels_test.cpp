@@ -66,7 +66,7 @@ TEST_F(HeadPanels, AreCorrectedWithAllOtherClaims) {
   add_pair(cells, "xsimd", 1, 1);
   add_pair(cells, "xsimd", 12, 2);
   panels({{"", folder("a", cells, environment_of("Alpha"))}});
-  EXPECT_EQ(overview_.claims, 2U);
+  EXPECT_EQ(overview_.comparisons, 2U);
 }
 
 TEST_F(HeadPanels, ShapesOfOtherTokensAreAnotherPanel) {

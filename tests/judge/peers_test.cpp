@@ -21,7 +21,7 @@ std::vector<PeerBlock> compared(const record::ResultsFolder& folder) {
   std::vector<PeerBlock> blocks = peer_blocks(folder);
   Comparisons comparisons;
   compare_peers(blocks, comparisons);
-  comparisons.run(0);
+  comparisons.run();
   return blocks;
 }
 

@@ -71,12 +71,12 @@ TEST(Ranking, CellsOfOneControlAreComparedByIt) {
   std::vector<record::CellResult> results{timed("tbb", 1), timed("xsimd", 1.25)};
   results[0].control = record::Control{"avx2", 1, std::vector<double>(9, 100)};
   results[1].control = record::Control{"avx2", 1, std::vector<double>(9, 80)};
-  const auto differences = compare_cells({{results.data(), &results[1]}}, 0);
+  const auto differences = compare_cells({{results.data(), &results[1]}});
   EXPECT_TRUE(differences[0].by_control);
   EXPECT_EQ(differences[0].difference.verdict, Verdict::same);
   EXPECT_NEAR(differences[0].raw_ratio, 1.25, 1e-9);
   results[1].control->threads = 2;
-  EXPECT_FALSE(compare_cells({{results.data(), &results[1]}}, 0)[0].by_control);
+  EXPECT_FALSE(compare_cells({{results.data(), &results[1]}})[0].by_control);
 }
 
 TEST(Table, RanksNothingThatCannotBeToldApart) {

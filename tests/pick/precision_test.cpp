@@ -8,6 +8,7 @@
 #include "headroom/error.hpp"
 #include "pick/lines.hpp"
 #include "pick/pick.hpp"
+#include "reference/limits.hpp"
 #include "support/sample_peers.hpp"
 #include "support/sample_results.hpp"
 #include "tuning/tuning_file.hpp"
@@ -28,6 +29,7 @@ CellResult cell(Numbers numbers, double seconds, double nrmse) {
   result.cell.id = plan::cell_id(result.shape, result.cell);
   result = test::with_time(std::move(result), around(seconds));
   result.error->nrmse = nrmse;
+  result.error->limits = reference::limits_of(numbers);
   return result;
 }
 

@@ -1,13 +1,11 @@
 #include "across/cells.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "across/differences.hpp"
-#include "backends/backend.hpp"
+#include "judge/competes.hpp"
 
 namespace headroom::across {
 namespace {
@@ -16,33 +14,7 @@ using record::CellResult;
 
 bool is_cold(const CellResult& result) { return result.cache == plan::CacheState::cold; }
 
-// The limits are those of the record: what is found beyond them was not found right.
-bool within_limits(const CellResult& result) {
-  const auto& error = *result.error;
-  if (error.by_element()) return error.bound_ratio <= 1;
-  return error.nrmse <= error.limits.nrmse && error.max_over_rms <= error.limits.max_over_rms;
-}
-
 }  // namespace
-
-std::string why_not_verified(const CellResult& result) {
-  if (!result.has_time()) {
-    return fmt::format("{}: {}", to_string(result.status), result.reason);
-  }
-  if (!result.error || result.checked_rows <= 0) return "it was not checked";
-  return within_limits(result) ? "" : "its error is beyond its limit";
-}
-
-bool verified(const CellResult& result) {
-  return result.has_time() && why_not_verified(result).empty();
-}
-
-// `auto` is another backend under a second name; a peer is no backend, and what is linked is one
-// process.
-bool competes(const CellResult& result) {
-  return verified(result) && !result.peer && result.cell.ranks == 1 &&
-         result.cell.backend != "auto" && !backend_facts(result.cell.backend).only_compared;
-}
 
 std::string contest_of(const CellResult& result) {
   return result.contest() + (is_cold(result) ? " cold" : "");
@@ -68,7 +40,7 @@ std::vector<Joined> join(const Collection& collection) {
   for (auto& [shape, joined] : keyed) {
     std::vector<std::size_t> entries;
     for (const Place& place : joined.places) {
-      if (verified(*place.cell)) entries.push_back(place.entry);
+      if (judge::verified(*place.cell)) entries.push_back(place.entry);
     }
     joined.differs = programs.differing(entries, joined.places.front().cell->cell.backend);
     all.push_back(std::move(joined));

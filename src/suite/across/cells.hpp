@@ -10,15 +10,6 @@
 
 namespace headroom::across {
 
-/// Whether the cell has a time, and was checked and found to be right in the same run.
-bool verified(const record::CellResult& result);
-
-/// What is wrong with a cell that is not; empty for one that is.
-std::string why_not_verified(const record::CellResult& result);
-
-/// Whether it may win a place: verified, in one process, of a backend that somebody would link.
-bool competes(const record::CellResult& result);
-
 /// Where it may win: `CellResult::contest`, apart for caches that are cold.
 std::string contest_of(const record::CellResult& result);
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "judge/competes.hpp"
 #include "judge/ranking.hpp"
 
 namespace headroom::across {
@@ -17,10 +18,10 @@ using record::CellResult;
 // 16 and 24 heads say little of one matrix against many.
 constexpr std::int64_t kSpan = 4;
 
-// Whether its formulations are compared here: the baselines of speed-ups are, too.
+// Whether its formulations are compared here.
 bool has_field(const CellResult& cell) {
-  return verified(cell) && !cell.peer && cell.cell.ranks == 1 && cell.cell.backend != "auto" &&
-         cell.cell.numbers == Numbers{} && cell.cache != plan::CacheState::cold;
+  return judge::competes(cell) && cell.cell.numbers == Numbers{} &&
+         cell.cache != plan::CacheState::cold;
 }
 
 // What the shapes of a series have in common: their name, as if they had one head.
@@ -146,13 +147,14 @@ std::vector<HeadPanel> find_head_panels(const Collection& collection) {
   return chosen;
 }
 
-void claim_head_panels(std::vector<HeadPanel>& panels, const Collection& collection,
-                       Claims& claims) {
+void compare_head_panels(std::vector<HeadPanel>& panels, const Collection& collection,
+                         judge::Comparisons& comparisons) {
   for (HeadPanel& panel : panels) {
     const double floor = collection.entries[panel.entry].noise_floor;
     for (SplitField& field : panel.fields) {
-      claims.add({field.wrapper, field.split, floor, true},
-                 [&field](const judge::Difference& found) { field.difference = found; });
+      comparisons.add(
+          {field.wrapper, field.split, floor, true},
+          [&field](const judge::CellDifference& found) { field.difference = found.difference; });
     }
   }
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "across/cells.hpp"
-#include "across/claims.hpp"
+#include "judge/ranking.hpp"
 
 namespace headroom::across {
 
@@ -48,8 +48,8 @@ struct HeadPanel {
 /// heads of one width: the one with the most numbers of heads.
 std::vector<HeadPanel> find_head_panels(const Collection& collection);
 
-/// As `claim_standings`.
-void claim_head_panels(std::vector<HeadPanel>& panels, const Collection& collection,
-                       Claims& claims);
+/// As `compare_standings`.
+void compare_head_panels(std::vector<HeadPanel>& panels, const Collection& collection,
+                         judge::Comparisons& comparisons);
 
 }  // namespace headroom::across

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "judge/competes.hpp"
+
 namespace headroom::across {
 
 std::size_t Overview::verified_cells(std::size_t entry) const {
   const auto& results = collection->entries[entry].folder.results;
-  return static_cast<std::size_t>(std::count_if(results.begin(), results.end(), verified));
+  return static_cast<std::size_t>(std::count_if(results.begin(), results.end(), judge::verified));
 }
 
 Overview look_over(const Collection& collection) {
@@ -22,17 +24,17 @@ Overview look_over(const Collection& collection) {
   overview.precisions = find_precisions(collection);
   overview.cold = find_cold(overview.contests, collection);
   overview.value = find_value(overview.contests, collection);
-  Claims claims;
-  claim_head_panels(overview.head_panels, collection, claims);
-  claim_standings(overview.contests, collection, claims);
-  claim_matrices(overview.matrices, collection, claims);
-  claim_changes(overview.changes, collection, claims);
-  claim_threads(overview.threads, collection, claims);
-  claim_precisions(overview.precisions, collection, claims);
-  claim_cold(overview.cold, collection, claims);
-  claim_value(overview.value, collection, claims);
-  claims.run();
-  overview.claims = claims.size();
+  judge::Comparisons comparisons;
+  compare_head_panels(overview.head_panels, collection, comparisons);
+  compare_standings(overview.contests, collection, comparisons);
+  compare_matrices(overview.matrices, collection, comparisons);
+  compare_changes(overview.changes, collection, comparisons);
+  compare_threads(overview.threads, collection, comparisons);
+  compare_precisions(overview.precisions, collection, comparisons);
+  compare_cold(overview.cold, collection, comparisons);
+  compare_value(overview.value, collection, comparisons);
+  comparisons.run();
+  overview.comparisons = comparisons.size();
   judge_standings(overview.contests);
   overview.lone = find_lone_backends(overview.contests);
   return overview;

@@ -28,7 +28,7 @@ struct Overview {
   std::vector<PrecisionRow> precisions;
   std::vector<ColdRow> cold;
   std::vector<ValueRow> value;
-  std::size_t claims = 0;  ///< corrected together
+  std::size_t comparisons = 0;  ///< corrected together
 
   Overview() = default;
   Overview(const Overview&) = delete;

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "judge/competes.hpp"
+
 namespace headroom::across {
 namespace {
 
@@ -19,7 +21,7 @@ using ByNumbers = std::map<std::pair<Numbers, Precision>, const CellResult*>;
 std::map<std::string, ByNumbers> by_shape(const Entry& entry) {
   std::map<std::string, ByNumbers> shapes;
   for (const CellResult* cell : record::in_order(entry.folder)) {
-    if (!competes(*cell) || cell->cache == plan::CacheState::cold) continue;
+    if (!judge::competes(*cell) || cell->cache == plan::CacheState::cold) continue;
     const Numbers& numbers = cell->cell.numbers;
     const CellResult*& best = shapes[cell->shape.id()][{numbers.as_stored(), numbers.precision}];
     if (best == nullptr || cell->time.median < best->time.median) best = cell;
@@ -46,16 +48,17 @@ std::vector<PrecisionRow> find_precisions(const Collection& collection) {
   return rows;
 }
 
-void claim_precisions(std::vector<PrecisionRow>& rows, const Collection& collection,
-                      Claims& claims) {
+void compare_precisions(std::vector<PrecisionRow>& rows, const Collection& collection,
+                        judge::Comparisons& comparisons) {
   for (PrecisionRow& row : rows) {
     const double floor = collection.entries[row.entry].noise_floor;
     const CellResult* base = row.points.front().cell;
     row.points.front().to_f32.ci95 = {1, 1};
     for (std::size_t i = 1; i < row.points.size(); ++i) {
       NumbersPoint& point = row.points[i];
-      claims.add({base, point.cell, floor, true},
-                 [&point](const judge::Difference& found) { point.to_f32 = found; });
+      comparisons.add(
+          {base, point.cell, floor, true},
+          [&point](const judge::CellDifference& found) { point.to_f32 = found.difference; });
     }
   }
 }
@@ -65,7 +68,7 @@ std::vector<ColdRow> find_cold(const std::vector<Contest>& contests, const Colle
   std::map<std::pair<std::size_t, std::string>, Place> cold;
   for (std::size_t i = 0; i < collection.entries.size(); ++i) {
     for (const CellResult& cell : collection.entries[i].folder.results) {
-      if (cell.cache != plan::CacheState::cold || !competes(cell)) continue;
+      if (cell.cache != plan::CacheState::cold || !judge::competes(cell)) continue;
       cold[{collection.entries[i].machine, cell.cell.id}] = {i, &cell};
     }
   }
@@ -88,11 +91,13 @@ std::vector<ColdRow> find_cold(const std::vector<Contest>& contests, const Colle
   return rows;
 }
 
-void claim_cold(std::vector<ColdRow>& rows, const Collection& collection, Claims& claims) {
+void compare_cold(std::vector<ColdRow>& rows, const Collection& collection,
+                  judge::Comparisons& comparisons) {
   for (ColdRow& row : rows) {
     const double floor = collection.entries[row.versus.base.entry].noise_floor;
-    claims.add({row.versus.base.cell, row.versus.next.cell, floor, true},
-               [&row](const judge::Difference& found) { row.versus.difference = found; });
+    comparisons.add(
+        {row.versus.base.cell, row.versus.next.cell, floor, true},
+        [&row](const judge::CellDifference& found) { row.versus.difference = found.difference; });
   }
 }
 
@@ -118,7 +123,8 @@ std::vector<ValueRow> find_value(const std::vector<Contest>& contests,
   return rows;
 }
 
-void claim_value(std::vector<ValueRow>& rows, const Collection& collection, Claims& claims) {
+void compare_value(std::vector<ValueRow>& rows, const Collection& collection,
+                   judge::Comparisons& comparisons) {
   for (ValueRow& row : rows) {
     const ValuePoint& best = row.points.front();
     const double best_price = *collection.machines[best.machine].price;
@@ -128,9 +134,10 @@ void claim_value(std::vector<ValueRow>& rows, const Collection& collection, Clai
       ValuePoint& point = row.points[i];
       const double floor = std::max(collection.entries[best.place.entry].noise_floor,
                                     collection.entries[point.place.entry].noise_floor);
-      claims.add({best.place.cell, point.place.cell, floor, false,
-                  *collection.machines[point.machine].price / best_price},
-                 [&point](const judge::Difference& found) { point.to_best = found; });
+      comparisons.add(
+          {best.place.cell, point.place.cell, floor, false,
+           *collection.machines[point.machine].price / best_price},
+          [&point](const judge::CellDifference& found) { point.to_best = found.difference; });
     }
   }
 }

@@ -39,16 +39,18 @@ struct ValueRow {
   std::vector<ValuePoint> points;  ///< the cheapest pass first; of at least two machines
 };
 
-/// As `claim_standings`.
+/// As `compare_standings`.
 std::vector<PrecisionRow> find_precisions(const Collection& collection);
-void claim_precisions(std::vector<PrecisionRow>& rows, const Collection& collection,
-                      Claims& claims);
+void compare_precisions(std::vector<PrecisionRow>& rows, const Collection& collection,
+                        judge::Comparisons& comparisons);
 
 std::vector<ColdRow> find_cold(const std::vector<Contest>& contests, const Collection& collection);
-void claim_cold(std::vector<ColdRow>& rows, const Collection& collection, Claims& claims);
+void compare_cold(std::vector<ColdRow>& rows, const Collection& collection,
+                  judge::Comparisons& comparisons);
 
 std::vector<ValueRow> find_value(const std::vector<Contest>& contests,
                                  const Collection& collection);
-void claim_value(std::vector<ValueRow>& rows, const Collection& collection, Claims& claims);
+void compare_value(std::vector<ValueRow>& rows, const Collection& collection,
+                   judge::Comparisons& comparisons);
 
 }  // namespace headroom::across

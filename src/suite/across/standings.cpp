@@ -1,14 +1,16 @@
 #include "across/standings.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
 
+#include "judge/competes.hpp"
+
 namespace headroom::across {
 namespace {
 
-using judge::Loss;
 using record::CellResult;
 
 // The fastest cell of each backend; the fastest backend first.
@@ -70,26 +72,21 @@ auto order_of(const Contest& contest) {
                     shape.tokens, shape.past, shape.heads, shape.d_out);
 }
 
-Certainty certainty_of(const Standing& standing) {
-  if (standing.rivals.size() == 1) return Certainty::alone;
-  if (!standing.rivals[1].to_fastest.enough) return Certainty::unknown;
-  bool others = false, little = standing.of(standing.choice)->loss() == Loss::little;
-  for (const Rival& rival : standing.rivals) {
-    if (!rival.leads()) continue;
-    others = others || rival.backend() != standing.choice;
-    little = little && rival.loss() == Loss::little;
-  }
-  if (!others) return Certainty::clear;
-  return little ? Certainty::tie : Certainty::unknown;
+judge::Sureness sureness_of(const Standing& standing) {
+  std::vector<judge::Showing> backends;
+  for (const Rival& rival : standing.rivals) backends.push_back({rival.leads(), rival.loss()});
+  return judge::sureness_of(backends);
 }
 
 std::string choice_of(const Standing& standing) {
   std::vector<judge::Contender> contenders;
   for (const Rival& rival : standing.rivals) {
-    contenders.push_back({0, rival.cell->time.median / standing.fastest().cell->time.median - 1,
-                          rival.loss(), judge::weight_by_facts(rival.backend())});
+    contenders.push_back({0,
+                          std::log(rival.cell->time.median / standing.fastest().cell->time.median),
+                          rival.loss(), judge::weight_by_facts(rival.backend()),
+                          rival.cell->cell.formulation, judge::may_be_as_fast(rival.to_fastest)});
   }
-  return standing.rivals[judge::choose_to_link(contenders).chosen].backend();
+  return standing.rivals[judge::choose_to_link(contenders, standing.sureness).chosen].backend();
 }
 
 }  // namespace
@@ -111,7 +108,7 @@ std::vector<Contest> find_contests(const Collection& collection) {
   std::map<std::string, Cells> by_name;
   for (std::size_t i = 0; i < collection.entries.size(); ++i) {
     for (const CellResult& cell : collection.entries[i].folder.results) {
-      if (!competes(cell)) continue;
+      if (!judge::competes(cell)) continue;
       Cells& cells = by_name[contest_of(cell)];
       if (cells.first == nullptr) cells.first = &cell;
       cells.by_entry[i].push_back(&cell);
@@ -126,7 +123,8 @@ std::vector<Contest> find_contests(const Collection& collection) {
   return contests;
 }
 
-void claim_standings(std::vector<Contest>& contests, const Collection& collection, Claims& claims) {
+void compare_standings(std::vector<Contest>& contests, const Collection& collection,
+                       judge::Comparisons& comparisons) {
   for (Contest& contest : contests) {
     for (Standing& standing : contest.standings) {
       const double floor = collection.entries[standing.entry].noise_floor;
@@ -134,8 +132,9 @@ void claim_standings(std::vector<Contest>& contests, const Collection& collectio
       standing.rivals.front().to_fastest.verdict = judge::Verdict::same;
       for (std::size_t i = 1; i < standing.rivals.size(); ++i) {
         Rival& rival = standing.rivals[i];
-        claims.add({standing.fastest().cell, rival.cell, floor, true},
-                   [&rival](const judge::Difference& found) { rival.to_fastest = found; });
+        comparisons.add(
+            {standing.fastest().cell, rival.cell, floor, true},
+            [&rival](const judge::CellDifference& found) { rival.to_fastest = found.difference; });
       }
     }
   }
@@ -144,8 +143,8 @@ void claim_standings(std::vector<Contest>& contests, const Collection& collectio
 void judge_standings(std::vector<Contest>& contests) {
   for (Contest& contest : contests) {
     for (Standing& standing : contest.standings) {
+      standing.sureness = sureness_of(standing);
       standing.choice = choice_of(standing);
-      standing.certainty = certainty_of(standing);
     }
   }
 }

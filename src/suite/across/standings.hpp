@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "across/cells.hpp"
-#include "across/claims.hpp"
 #include "judge/link_choice.hpp"
+#include "judge/ranking.hpp"
 
 namespace headroom::across {
 
@@ -21,21 +21,13 @@ struct Rival {
   judge::Loss loss() const { return judge::loss_of(to_fastest); }
 };
 
-/// How sure it is that nothing that was measured beside it is better.
-enum class Certainty {
-  alone,    ///< no other backend has a verified time
-  clear,    ///< every other backend is slower by more than the noise
-  tie,      ///< what may be as fast is so within the margin: little can be lost
-  unknown,  ///< another may be faster by more than that
-};
-
 /// A contest on one machine, in its newest folder that says something of it.
 struct Standing {
   std::size_t machine = 0;
   std::size_t entry = 0;
   std::vector<Rival> rivals;  ///< the fastest first; at least one
   std::string choice;         ///< what to link for this alone, by the rule of `pick`
-  Certainty certainty = Certainty::alone;
+  judge::Sureness sureness = judge::Sureness::alone;
 
   const Rival& fastest() const { return rivals.front(); }
   /// Null without a verified time.
@@ -53,10 +45,11 @@ struct Contest {
   const Standing* on(std::size_t machine) const;
 };
 
-/// Asks for what is then judged: the contests must stay where they are until `claims` has run, and
-/// `judge_standings` follows.
+/// Asks for what is then judged: the contests must stay where they are until `comparisons` has run,
+/// and `judge_standings` follows.
 std::vector<Contest> find_contests(const Collection& collection);
-void claim_standings(std::vector<Contest>& contests, const Collection& collection, Claims& claims);
+void compare_standings(std::vector<Contest>& contests, const Collection& collection,
+                       judge::Comparisons& comparisons);
 void judge_standings(std::vector<Contest>& contests);
 
 }  // namespace headroom::across

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "judge/competes.hpp"
+
 namespace headroom::across {
 namespace {
 
@@ -30,7 +32,7 @@ Ladders ladders_of(const Collection& collection) {
   Ladders ladders;
   for (std::size_t i = 0; i < collection.entries.size(); ++i) {
     for (const CellResult& cell : collection.entries[i].folder.results) {
-      if (!competes(cell) || cell.cache == plan::CacheState::cold) continue;
+      if (!judge::competes(cell) || cell.cache == plan::CacheState::cold) continue;
       ladders[{contest_of(cell), i}][without_threads(cell)].emplace(cell.threads, &cell);
     }
   }
@@ -86,12 +88,14 @@ std::vector<ThreadRow> find_threads(const std::vector<Contest>& contests,
   return rows;
 }
 
-void claim_threads(std::vector<ThreadRow>& rows, const Collection& collection, Claims& claims) {
+void compare_threads(std::vector<ThreadRow>& rows, const Collection& collection,
+                     judge::Comparisons& comparisons) {
   for (ThreadRow& row : rows) {
     const double floor = collection.entries[row.entry].noise_floor;
     for (ThreadPoint& point : row.more) {
-      claims.add({row.one, point.cell, floor, true},
-                 [&point](const judge::Difference& found) { point.to_one = found; });
+      comparisons.add(
+          {row.one, point.cell, floor, true},
+          [&point](const judge::CellDifference& found) { point.to_one = found.difference; });
     }
   }
 }

@@ -27,9 +27,10 @@ struct ThreadRow {
   std::vector<ThreadPoint> more;  ///< fewest threads first; at least one
 };
 
-/// Of warm caches; contest by contest, machine by machine. Calls as those of `claim_standings`.
+/// Of warm caches; contest by contest, machine by machine. Calls as those of `compare_standings`.
 std::vector<ThreadRow> find_threads(const std::vector<Contest>& contests,
                                     const Collection& collection);
-void claim_threads(std::vector<ThreadRow>& rows, const Collection& collection, Claims& claims);
+void compare_threads(std::vector<ThreadRow>& rows, const Collection& collection,
+                     judge::Comparisons& comparisons);
 
 }  // namespace headroom::across

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "judge/competes.hpp"
+
 namespace headroom::across {
 namespace {
 
@@ -31,7 +33,7 @@ std::vector<SameCell> same_cells(const Contest& contest, const Collection& colle
   std::map<std::string, std::vector<Place>> places;
   for (const Standing& standing : contest.standings) {
     for (const CellResult* cell : record::in_order(collection.entries[standing.entry].folder)) {
-      if (!competes(*cell) || contest_of(*cell) != contest.name) continue;
+      if (!judge::competes(*cell) || contest_of(*cell) != contest.name) continue;
       std::vector<Place>& own = places[cell->cell.id];
       if (own.empty()) order.push_back(cell->cell.id);
       own.push_back({standing.entry, cell});
@@ -58,18 +60,20 @@ std::size_t size_of(const Matrix& matrix) {
   return size;
 }
 
-void claim(Versus& versus, const Collection& collection, bool one_machine, Claims& claims) {
+void compare(Versus& versus, const Collection& collection, bool one_machine,
+             judge::Comparisons& comparisons) {
   const double floor = std::max(collection.entries[versus.base.entry].noise_floor,
                                 collection.entries[versus.next.entry].noise_floor);
-  claims.add({versus.base.cell, versus.next.cell, floor, one_machine},
-             [&versus](const judge::Difference& found) { versus.difference = found; });
+  comparisons.add(
+      {versus.base.cell, versus.next.cell, floor, one_machine},
+      [&versus](const judge::CellDifference& found) { versus.difference = found.difference; });
 }
 
 // Null where the folder has no verified time for it.
 const CellResult* same_in(const Entry& entry, const CellResult& cell) {
   const std::vector<CellResult>& results = entry.folder.results;
   const auto found = std::find_if(results.begin(), results.end(), [&](const CellResult& other) {
-    return other.cell.id == cell.cell.id && other.cache == cell.cache && verified(other);
+    return other.cell.id == cell.cell.id && other.cache == cell.cache && judge::verified(other);
   });
   return found == results.end() ? nullptr : &*found;
 }
@@ -114,11 +118,12 @@ Matrices find_matrices(const std::vector<Contest>& contests, const Collection& c
   return matrices;
 }
 
-void claim_matrices(Matrices& matrices, const Collection& collection, Claims& claims) {
+void compare_matrices(Matrices& matrices, const Collection& collection,
+                      judge::Comparisons& comparisons) {
   for (Matrix& matrix : matrices.shown) {
-    for (Versus& versus : matrix.fastest) claim(versus, collection, false, claims);
+    for (Versus& versus : matrix.fastest) compare(versus, collection, false, comparisons);
     for (SameCell& cell : matrix.cells) {
-      for (Versus& versus : cell.pairs) claim(versus, collection, false, claims);
+      for (Versus& versus : cell.pairs) compare(versus, collection, false, comparisons);
     }
   }
 }
@@ -154,8 +159,9 @@ std::vector<Change> find_changes(const std::vector<Contest>& contests, const Col
   return changes;
 }
 
-void claim_changes(std::vector<Change>& changes, const Collection& collection, Claims& claims) {
-  for (Change& change : changes) claim(change.versus, collection, true, claims);
+void compare_changes(std::vector<Change>& changes, const Collection& collection,
+                     judge::Comparisons& comparisons) {
+  for (Change& change : changes) compare(change.versus, collection, true, comparisons);
 }
 
 }  // namespace headroom::across

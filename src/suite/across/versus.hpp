@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "across/claims.hpp"
 #include "across/differences.hpp"
 #include "across/standings.hpp"
+#include "judge/ranking.hpp"
 
 namespace headroom::across {
 
@@ -45,9 +45,10 @@ struct Matrices {
 
 inline constexpr std::size_t kMostPairs = 1500;
 
-/// As `claim_standings`: what is returned must stay where it is until the claims have run.
+/// As `compare_standings`: what is returned must stay where it is until the comparisons have run.
 Matrices find_matrices(const std::vector<Contest>& contests, const Collection& collection);
-void claim_matrices(Matrices& matrices, const Collection& collection, Claims& claims);
+void compare_matrices(Matrices& matrices, const Collection& collection,
+                      judge::Comparisons& comparisons);
 
 /// The newest version of a machine beside an older one: the cell that is now the fastest of its
 /// contest.
@@ -61,6 +62,7 @@ struct Change {
 /// first contests; @param left_out counts the others
 std::vector<Change> find_changes(const std::vector<Contest>& contests, const Collection& collection,
                                  std::size_t& left_out);
-void claim_changes(std::vector<Change>& changes, const Collection& collection, Claims& claims);
+void compare_changes(std::vector<Change>& changes, const Collection& collection,
+                     judge::Comparisons& comparisons);
 
 }  // namespace headroom::across

@@ -58,7 +58,7 @@ std::vector<ComparedCell> join(const record::ResultsFolder& base,
 }
 
 void compare_times(FolderComparison& comparison, const CompareSettings& settings) {
-  Comparisons comparisons;
+  Comparisons comparisons(comparison.noise_floor);
   for (ComparedCell& cell : comparison.cells) {
     if (!is_timed(cell.base) || !is_timed(cell.next)) continue;
     comparisons.add(cell.base, *cell.next, [&cell](const CellDifference& found) {
@@ -67,7 +67,7 @@ void compare_times(FolderComparison& comparison, const CompareSettings& settings
       cell.raw_ratio = found.raw_ratio;
     });
   }
-  comparisons.run(comparison.noise_floor, settings);
+  comparisons.run(settings);
 }
 
 // One warning for all cells that `wrong` objects to, with the first as the example.

@@ -41,30 +41,38 @@ const record::CellResult* wrapper_of(const std::vector<const record::CellResult*
   });
 }
 
-std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
+std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs,
                                           const CompareSettings& settings) {
   std::vector<CellDifference> all;
-  std::vector<SamplePair> samples;
-  for (const auto& [base, next] : pairs) {
-    const bool by_control = same_control(*base, *next);
-    all.push_back({{}, by_control, next->time.median / base->time.median});
-    samples.push_back({record::samples_of(*base, by_control), record::samples_of(*next, by_control),
-                       noise_floor});
+  std::vector<SamplePair> compared;
+  for (const CellPair& pair : pairs) {
+    const auto& [base, next, noise_floor, one_machine, factor] = pair;
+    const bool by_control = one_machine && same_control(*base, *next);
+    all.push_back({{}, by_control, factor * next->time.median / base->time.median});
+    compared.push_back({record::samples_of(*base, by_control),
+                        record::samples_of(*next, by_control), noise_floor});
+    for (std::vector<double>& samples : compared.back().next) {
+      for (double& sample : samples) sample *= factor;
+    }
   }
-  const std::vector<Difference> differences = compare_samples(samples, settings);
+  const std::vector<Difference> differences = compare_samples(compared, settings);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].difference = differences[i];
   return all;
 }
 
-void Comparisons::add(const record::CellResult* baseline, const record::CellResult& cell,
-                      Answer answer) {
-  if (baseline == nullptr || baseline == &cell || cell.status != record::Status::ok) return;
-  pairs_.push_back({baseline, &cell});
+void Comparisons::add(const CellPair& pair, Answer answer) {
+  if (pair.base == nullptr || pair.base == pair.next || !pair.next->has_time()) return;
+  pairs_.push_back(pair);
   answers_.push_back(std::move(answer));
 }
 
-void Comparisons::run(double noise_floor, const CompareSettings& settings) const {
-  const std::vector<CellDifference> differences = compare_cells(pairs_, noise_floor, settings);
+void Comparisons::add(const record::CellResult* base, const record::CellResult& next,
+                      Answer answer) {
+  add({base, &next, noise_floor_}, std::move(answer));
+}
+
+void Comparisons::run(const CompareSettings& settings) const {
+  const std::vector<CellDifference> differences = compare_cells(pairs_, settings);
   for (std::size_t i = 0; i < answers_.size(); ++i) answers_[i](differences[i]);
 }
 
@@ -84,7 +92,7 @@ std::vector<std::vector<Ranked>> rank(const std::vector<const record::CellResult
 
 void rank_each(std::vector<std::vector<Ranked>>& lists, double noise_floor,
                const CompareSettings& settings) {
-  Comparisons comparisons;
+  Comparisons comparisons(noise_floor);
   for (std::vector<Ranked>& rivals : lists) {
     if (rivals.empty()) continue;
     std::stable_sort(rivals.begin(), rivals.end(), [](const Ranked& a, const Ranked& b) {
@@ -97,7 +105,7 @@ void rank_each(std::vector<std::vector<Ranked>>& lists, double noise_floor,
                       [&rival](const CellDifference& found) { rival.to_best = found.difference; });
     }
   }
-  comparisons.run(noise_floor, settings);
+  comparisons.run(settings);
 }
 
 }  // namespace headroom::judge

@@ -14,6 +14,11 @@ namespace headroom::judge {
 struct CellPair {
   const record::CellResult* base = nullptr;
   const record::CellResult* next = nullptr;
+  double noise_floor = 0;  ///< see `SamplePair`; of two machines the larger one
+  /// One machine was slower as a whole during one of two runs, which the control beside the samples
+  /// shows. Two machines have two controls, which say nothing of each other.
+  bool one_machine = true;
+  double factor = 1;  ///< of the next one's times, such as the ratio of two prices
 };
 
 struct CellDifference {
@@ -24,8 +29,7 @@ struct CellDifference {
 
 /// Compares the samples of each pair, with p-values corrected for all pairs together. If both cells
 /// have the same control, the samples are corrected by its readings first.
-/// @param noise_floor see `SamplePair`
-std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs, double noise_floor,
+std::vector<CellDifference> compare_cells(const std::vector<CellPair>& pairs,
                                           const CompareSettings& settings = {});
 
 /// Collects pairs and compares them all at once, because the correction for multiple tests must
@@ -34,16 +38,20 @@ class Comparisons {
  public:
   using Answer = std::function<void(const CellDifference&)>;
 
-  /// Requests the comparison of `cell` with `baseline`; `run` passes the result to `answer`. Does
-  /// nothing if there is no baseline, if both are the same cell, or if `cell` has no time.
-  void add(const record::CellResult* baseline, const record::CellResult& cell, Answer answer);
+  /// @param noise_floor of pairs that do not say their own
+  explicit Comparisons(double noise_floor = 0) : noise_floor_(noise_floor) {}
 
-  /// @param noise_floor see `SamplePair`
-  void run(double noise_floor, const CompareSettings& settings = {}) const;
+  /// Requests the comparison of a pair; `run` passes the result to `answer`. Does nothing if there
+  /// is no base, if both are the same cell, or if the next one has no time.
+  void add(const CellPair& pair, Answer answer);
+  void add(const record::CellResult* base, const record::CellResult& next, Answer answer);
+
+  void run(const CompareSettings& settings = {}) const;
 
   std::size_t size() const { return pairs_.size(); }
 
  private:
+  double noise_floor_;
   std::vector<CellPair> pairs_;
   std::vector<Answer> answers_;
 };

@@ -12,6 +12,7 @@
 #include "core/call/demand.hpp"
 #include "core/text/shown.hpp"
 #include "headroom/error.hpp"
+#include "judge/competes.hpp"
 #include "program/exit_code.hpp"
 #include "program/numbers.hpp"
 #include "tuning/distance.hpp"
@@ -106,9 +107,12 @@ std::string text_of(const std::map<std::string, int>& kept_out) {
   const CellResult& told = **std::max_element(
       without_time.begin(), without_time.end(),
       [&](const CellResult* a, const CellResult* b) { return severity(a) < severity(b); });
+  const std::string why = told.has_time()
+                              ? judge::why_not_verified(told)
+                              : fmt::format("{} ({})", to_string(told.status), told.reason);
   std::string message =
-      fmt::format("no candidate for {} has a time: {} {} ({}); {} have none", shape.id(),
-                  told.cell.id, to_string(told.status), told.reason, without_time.size());
+      fmt::format("no candidate for {} has a verified time: {} {}; {} have none", shape.id(),
+                  told.cell.id, why, without_time.size());
   if (!kept_out.empty()) message += "; " + text_of(kept_out);
   if (severity(&told) == 2) throw std::runtime_error(message);
   if (severity(&told) == 1) throw ResourceError(message);
@@ -194,13 +198,13 @@ ShapePick Collector::of(const Case& shape) const {
       if (filters.max_error && storing > *filters.max_error) {
         found.too_far.emplace(result->cell.numbers.as_stored(), storing);
       }
-    } else if (result->status == Status::ok) {
+    } else if (judge::verified(*result)) {
       require_name(folder, *result);
       found.candidates.push_back({result, {}});
     } else {
       without_time.push_back(result);
       found.left_out.push_back(
-          fmt::format("{} {}: {}", result->cell.id, to_string(result->status), result->reason));
+          fmt::format("{} {}", result->cell.id, judge::why_not_verified(*result)));
     }
   }
   if (!any) fail_missing(folder, shape, shapes_);

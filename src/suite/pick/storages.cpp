@@ -36,7 +36,7 @@ constexpr Name<Verdict> kWords[] = {{Verdict::faster, "faster"},
 void compare_storages(const std::vector<Numbers>& stored, double noise_floor,
                       std::vector<ShapePick>& shapes) {
   if (stored.size() < 2) return;
-  judge::Comparisons comparisons;
+  judge::Comparisons comparisons(noise_floor);
   for (ShapePick& shape : shapes) {
     shape.storages = best_of(stored, shape);
     const record::CellResult* first = shape.candidates[shape.storages.front().candidate].result;
@@ -50,7 +50,7 @@ void compare_storages(const std::vector<Numbers>& stored, double noise_floor,
           [&best](const judge::CellDifference& found) { best.to_first = found.difference; });
     }
   }
-  comparisons.run(noise_floor);
+  comparisons.run();
 }
 
 std::string storage_table(const ShapePick& shape) {

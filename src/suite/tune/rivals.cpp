@@ -30,17 +30,18 @@ std::optional<std::vector<judge::Difference>> compare_with_first(const plan::Pla
                                                                  const measure::Settings& settings,
                                                                  measure::Observer& observer) {
   const std::vector<CellResult> results = measure::run_plan(plan, settings, observer);
+  const auto noise = judge::noise_floor(results);
   std::vector<judge::CellPair> pairs;
   for (const plan::Group& group : plan.groups) {
     for (const plan::Cell& cell : group.cells) {
       const CellResult* result = result_of(results, cell);
       if (result == nullptr) return std::nullopt;
-      if (cell.order > 0) pairs.push_back({result_of(results, group.cells.front()), result});
+      if (cell.order == 0) continue;
+      pairs.push_back({result_of(results, group.cells.front()), result, noise ? noise->floor : 0});
     }
   }
-  const auto noise = judge::noise_floor(results);
   std::vector<judge::Difference> differences;
-  for (const judge::CellDifference& one : judge::compare_cells(pairs, noise ? noise->floor : 0)) {
+  for (const judge::CellDifference& one : judge::compare_cells(pairs)) {
     differences.push_back(one.difference);
   }
   return differences;

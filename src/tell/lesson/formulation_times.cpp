@@ -72,7 +72,8 @@ std::vector<ShapeTimes> time_formulations(machine::LimitKernelsOf limits_of,
   if (results.size() < plan.cell_count()) return {};
 
   std::vector<ShapeTimes> all;
-  judge::Comparisons comparisons;
+  const auto noise = judge::noise_floor(results);
+  judge::Comparisons comparisons(noise ? noise->floor : 0);
   for (const plan::Group& group : plan.groups) {
     const std::vector<plan::Cell>& cells = group.cells;
     std::vector<FormulationTimes>& rows = all.emplace_back(ShapeTimes{group.shape, {}}).backends;
@@ -91,8 +92,7 @@ std::vector<ShapeTimes> time_formulations(machine::LimitKernelsOf limits_of,
       });
     }
   }
-  const auto noise = judge::noise_floor(results);
-  comparisons.run(noise ? noise->floor : 0);
+  comparisons.run();
   return all;
 }
 

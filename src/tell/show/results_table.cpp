@@ -264,7 +264,7 @@ std::string results_table(const std::vector<record::CellResult>& results,
   const std::optional<judge::NoiseFloor> noise = judge::noise_floor(results);
   const double floor = noise ? noise->floor : 0;
   std::vector<std::vector<Row>> rows(shapes.size());
-  judge::Comparisons comparisons;
+  judge::Comparisons comparisons(floor);
   Results all;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     for (const record::CellResult* result : shapes[i]) {
@@ -273,7 +273,7 @@ std::string results_table(const std::vector<record::CellResult>& results,
     add_baselines(shapes[i], rows[i], comparisons);
     all.insert(all.end(), shapes[i].begin(), shapes[i].end());
   }
-  comparisons.run(floor);
+  comparisons.run();
   // By group, because the lines of all its contests stand below it.
   std::map<std::pair<std::string, Numbers>, std::string> fastest;
   const auto group_of = [](const record::CellResult& result) {

@@ -5,21 +5,16 @@
 #include <utility>
 
 #include "judge/compare.hpp"
+#include "judge/competes.hpp"
 #include "judge/credible_roofs.hpp"
 #include "judge/ranking.hpp"
 
 namespace headroom::report {
 namespace {
 
+using judge::competes;
 using judge::Verdict;
 using record::CellResult;
-
-// `auto` is another backend under a second name, so it neither wins nor ties; a peer is no backend.
-// What wins is to be linked, and that is one process.
-bool competes(const CellResult& result) {
-  return result.has_time() && result.cell.backend != "auto" && !result.peer &&
-         result.cell.ranks == 1;
-}
 
 // Comparisons of all shapes are collected first, because they are corrected together.
 void ask_all(ShapeFindings& shape, judge::Comparisons& comparisons, std::size_t& by_control) {
@@ -137,13 +132,13 @@ Findings find_out(const record::ResultsFolder& folder) {
   findings.noise_floor = judge::recorded_noise_floor(folder);
   findings.margin = std::max(judge::CompareSettings{}.threshold, findings.noise_floor);
   findings.shapes = findings_by_shape(folder);
-  judge::Comparisons comparisons;
+  judge::Comparisons comparisons(findings.noise_floor);
   for (ShapeFindings& shape : findings.shapes) ask_all(shape, comparisons, findings.by_control);
   findings.peers = judge::peer_blocks(folder);
   judge::compare_peers(findings.peers, comparisons);
   findings.precisions = find_precisions(folder);
   compare_precisions(findings.precisions, comparisons, findings.by_control);
-  comparisons.run(findings.noise_floor);
+  comparisons.run();
   mark_front(findings.precisions);
   findings.comparisons = comparisons.size();
   return findings;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "judge/competes.hpp"
 #include "page/template.hpp"
 #include "program/numbers.hpp"
 #include "report/words/wording.hpp"
@@ -26,7 +27,7 @@ std::string_view short_id(const record::CellResult& cell) {
 
 // What tells whoever compares the row with those beside it.
 std::string remark_of(const Joined& joined, const record::CellResult& cell) {
-  if (!across::verified(cell)) return "not ranked: " + across::why_not_verified(cell);
+  if (!judge::verified(cell)) return "not ranked: " + judge::why_not_verified(cell);
   std::vector<std::string> parts;
   if (cell.peer) parts.emplace_back("another library, not ranked");
   if (cell.cache == plan::CacheState::cold) parts.emplace_back("cold caches");
@@ -42,7 +43,7 @@ void add_row(std::string& html, const Overview& overview, const Joined& joined,
   const across::Entry& entry = overview.collection->entries[place.entry];
   const record::CellResult& cell = *place.cell;
   std::string time = "-", interval = "-", share = "-";
-  if (across::verified(cell)) {
+  if (judge::verified(cell)) {
     time = format_seconds(cell.time.median);
     interval = fmt::format("{} to {}", format_seconds(cell.time.ci95.low),
                            format_seconds(cell.time.ci95.high));

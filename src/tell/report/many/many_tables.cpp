@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/text/names.hpp"
+#include "judge/competes.hpp"
 #include "program/numbers.hpp"
 #include "report/many/table_words.hpp"
 #include "report/words/wording.hpp"
@@ -16,15 +17,10 @@
 namespace headroom::report {
 namespace {
 
-using across::Certainty;
 using across::Overview;
+using judge::Sureness;
 
 constexpr const char* kOneMachine = "one machine";
-
-constexpr Name<Certainty> kCertainties[] = {{Certainty::alone, "nothing beside it"},
-                                            {Certainty::clear, "clear"},
-                                            {Certainty::tie, "tie"},
-                                            {Certainty::unknown, "not known"}};
 
 std::string labels_of(const Overview& overview, const std::vector<std::size_t>& entries) {
   constexpr std::size_t kMost = 6;
@@ -55,10 +51,6 @@ std::string own_share(const across::Entry& entry, const record::CellResult& cell
 }
 
 }  // namespace
-
-std::string_view to_string(Certainty certainty) {
-  return headroom::name_of(kCertainties, certainty);
-}
 
 std::string name_of(const across::Contest& contest) {
   std::string name =
@@ -154,22 +146,22 @@ Table own_table(const Overview& overview, const across::LoneBackend& lone) {
                {"shapes", true},
                {"clear", true},
                {"tie", true},
-               {"not known", true},
-               {"nothing beside it", true}},
+               {"unclear", true},
+               {"only one", true}},
               {}};
   for (const across::OwnChoice& own : lone.own) {
-    std::map<Certainty, std::size_t> counts;
+    std::map<Sureness, std::size_t> counts;
     for (const across::Contest& contest : overview.contests) {
       const across::Standing* standing = contest.on(own.machine);
-      if (standing != nullptr && lone.covers(contest)) ++counts[standing->certainty];
+      if (standing != nullptr && lone.covers(contest)) ++counts[standing->sureness];
     }
     table.rows.push_back({{strong(machine_at(overview, own.machine))},
                           {code(own.backend)},
                           number_cell(own.spots),
-                          number_cell(counts[Certainty::clear]),
-                          number_cell(counts[Certainty::tie]),
-                          number_cell(counts[Certainty::unknown]),
-                          number_cell(counts[Certainty::alone])});
+                          number_cell(counts[Sureness::clear]),
+                          number_cell(counts[Sureness::tie]),
+                          number_cell(counts[Sureness::unknown]),
+                          number_cell(counts[Sureness::alone])});
   }
   return table;
 }
@@ -181,13 +173,13 @@ Prose holds_everywhere(const across::Contest& contest) {
   const std::vector<across::Standing>& all = contest.standings;
   if (all.size() == 1) return words_cell(kOneMachine);
   const bool sure = std::none_of(all.begin(), all.end(), [](const across::Standing& standing) {
-    return standing.certainty == Certainty::unknown || standing.certainty == Certainty::alone;
+    return standing.sureness == Sureness::unknown || standing.sureness == Sureness::alone;
   });
   const bool same = std::all_of(all.begin(), all.end(), [&](const across::Standing& standing) {
     return standing.choice == all.front().choice;
   });
-  // What is not known on one machine may be the same there.
-  if (!sure) return words_cell("not known");
+  // What is unclear on one machine may be the same there.
+  if (!sure) return words_cell("unclear");
   return same ? Prose{strong("yes")} : Prose{strong("no")};
 }
 
@@ -218,7 +210,7 @@ Table winner_table(const Overview& overview) {
         row.push_back(words_cell("-"));
       } else {
         row.push_back(
-            {code(standing->choice), plain(fmt::format(", {}", to_string(standing->certainty)))});
+            {code(standing->choice), plain(fmt::format(", {}", to_string(standing->sureness)))});
       }
     }
     table.rows.push_back(std::move(row));
@@ -249,7 +241,7 @@ Table side_by_side_table(const Overview& overview) {
           {words_cell(name_of(contest)),
            {strong(entry.label)},
            {code(standing.choice)},
-           words_cell(std::string(to_string(standing.certainty))),
+           words_cell(std::string(to_string(standing.sureness))),
            {code(fmt::format("{} t{}", name_of(cell), cell.threads))},
            words_cell(format_seconds(cell.time.median)),
            words_cell(fmt::format("{} to {}", format_seconds(cell.time.ci95.low),
@@ -267,8 +259,8 @@ Table unverified_table(const Overview& overview) {
     std::vector<std::string> order;
     std::map<std::string, std::vector<const record::CellResult*>> by_reason;
     for (const record::CellResult& cell : entry.folder.results) {
-      if (across::verified(cell)) continue;
-      const std::string reason = across::why_not_verified(cell);
+      if (judge::verified(cell)) continue;
+      const std::string reason = judge::why_not_verified(cell);
       if (by_reason[reason].empty()) order.push_back(reason);
       by_reason[reason].push_back(&cell);
     }

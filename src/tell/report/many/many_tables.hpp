@@ -56,7 +56,4 @@ Table unverified_table(const across::Overview& overview);
 /// Name of a contest as people read it.
 std::string name_of(const across::Contest& contest);
 
-/// Such as `"clear"`.
-std::string_view to_string(across::Certainty certainty);
-
 }  // namespace headroom::report

@@ -234,7 +234,7 @@ std::vector<Prose> many_method(const Overview& overview) {
           "difference is named where the corrected p, of Welch's test of the processes' medians, "
           "is below 0.05, the 95 % interval does not reach 1, and the ratio is beyond the margin: "
           "3 %, or the larger noise floor of both folders.",
-          counted(overview.claims, "comparison")))},
+          counted(overview.comparisons, "comparison")))},
       {plain("Samples of one machine are divided by the control beside them where both sides have "
              "the same. Between machines they are not: two controls say nothing of each other.")},
       {plain(fmt::format(
