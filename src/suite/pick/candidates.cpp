@@ -110,9 +110,8 @@ std::string text_of(const std::map<std::string, int>& kept_out) {
   const std::string why = told.has_time()
                               ? judge::why_not_verified(told)
                               : fmt::format("{} ({})", to_string(told.status), told.reason);
-  std::string message =
-      fmt::format("no candidate for {} has a verified time: {} {}; {} have none", shape.id(),
-                  told.cell.id, why, without_time.size());
+  std::string message = fmt::format("no candidate for {} has a verified time: {} {}; {} have none",
+                                    shape.id(), told.cell.id, why, without_time.size());
   if (!kept_out.empty()) message += "; " + text_of(kept_out);
   if (severity(&told) == 2) throw std::runtime_error(message);
   if (severity(&told) == 1) throw ResourceError(message);
