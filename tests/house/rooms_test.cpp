@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = HEADROOM_SOURCE;
 
-constexpr std::size_t kMostFilesOfAFolder = 25;
+constexpr std::size_t kMostFilesOfAFolder = 40;
 constexpr double kMostShareOfARoom = 0.15;
 
 std::string read(const fs::path& path) {
