@@ -221,8 +221,7 @@ def run_layers(program, kind, model, given, keep=None):
     """[(layer, verdict, words)] of the saved model."""
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        single = copy.deepcopy(model).to(torch.float32)
-        single.save_pretrained(folder, max_shard_size="100GB")
+        single(model, given)[0].save_pretrained(folder, max_shard_size="100GB")
         tensors = load_file(pathlib.Path(folder) / "model.safetensors")
         for prefix in prefixes_of(tensors):
             pair = seen(model, given, tensors, prefix)

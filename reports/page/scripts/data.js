@@ -190,6 +190,10 @@ headroom.chosen = (model, selection, wanted) => {
   return open.filter((cell) => cell.threads === most.get(key(cell)));
 };
 
+// The same for charts over the number of heads: of the family and the tokens that are chosen.
+headroom.chosenByHeads = (model, selection, wanted) => headroom.chosen(model, selection, (cell) =>
+  cell.families.includes(selection.family) && cell.tokens === selection.tokens && wanted(cell));
+
 // One list of cells per line of a chart.
 headroom.lines = (cells, x) => {
   const lines = new Map();

@@ -153,7 +153,7 @@ void compare_head_panels(std::vector<HeadPanel>& panels, const Collection& colle
     const double floor = collection.entries[panel.entry].noise_floor;
     for (SplitField& field : panel.fields) {
       comparisons.add(
-          {field.wrapper, field.split, floor, true},
+          {field.wrapper, field.split, floor},
           [&field](const judge::CellDifference& found) { field.difference = found.difference; });
     }
   }

@@ -56,9 +56,9 @@ void compare_precisions(std::vector<PrecisionRow>& rows, const Collection& colle
     row.points.front().to_f32.ci95 = {1, 1};
     for (std::size_t i = 1; i < row.points.size(); ++i) {
       NumbersPoint& point = row.points[i];
-      comparisons.add(
-          {base, point.cell, floor, true},
-          [&point](const judge::CellDifference& found) { point.to_f32 = found.difference; });
+      comparisons.add({base, point.cell, floor}, [&point](const judge::CellDifference& found) {
+        point.to_f32 = found.difference;
+      });
     }
   }
 }
@@ -96,7 +96,7 @@ void compare_cold(std::vector<ColdRow>& rows, const Collection& collection,
   for (ColdRow& row : rows) {
     const double floor = collection.entries[row.versus.base.entry].noise_floor;
     comparisons.add(
-        {row.versus.base.cell, row.versus.next.cell, floor, true},
+        {row.versus.base.cell, row.versus.next.cell, floor},
         [&row](const judge::CellDifference& found) { row.versus.difference = found.difference; });
   }
 }
@@ -128,8 +128,7 @@ void compare_value(std::vector<ValueRow>& rows, const Collection& collection,
   for (ValueRow& row : rows) {
     const ValuePoint& best = row.points.front();
     const double best_price = *collection.machines[best.machine].price;
-    row.points.front().to_best.ci95 = {1, 1};
-    row.points.front().to_best.verdict = judge::Verdict::same;
+    row.points.front().to_best = judge::no_difference();
     for (std::size_t i = 1; i < row.points.size(); ++i) {
       ValuePoint& point = row.points[i];
       const double floor = std::max(collection.entries[best.place.entry].noise_floor,

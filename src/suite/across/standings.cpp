@@ -1,7 +1,6 @@
 #include "across/standings.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -81,10 +80,9 @@ judge::Sureness sureness_of(const Standing& standing) {
 std::string choice_of(const Standing& standing) {
   std::vector<judge::Contender> contenders;
   for (const Rival& rival : standing.rivals) {
-    contenders.push_back({0,
-                          std::log(rival.cell->time.median / standing.fastest().cell->time.median),
-                          rival.loss(), judge::weight_by_facts(rival.backend()),
-                          rival.cell->cell.formulation, judge::may_be_as_fast(rival.to_fastest)});
+    contenders.push_back(judge::contender_of(*rival.cell, *standing.fastest().cell,
+                                             rival.to_fastest,
+                                             judge::weight_by_facts(rival.backend())));
   }
   return standing.rivals[judge::choose_to_link(contenders, standing.sureness).chosen].backend();
 }
@@ -128,12 +126,11 @@ void compare_standings(std::vector<Contest>& contests, const Collection& collect
   for (Contest& contest : contests) {
     for (Standing& standing : contest.standings) {
       const double floor = collection.entries[standing.entry].noise_floor;
-      standing.rivals.front().to_fastest.ci95 = {1, 1};
-      standing.rivals.front().to_fastest.verdict = judge::Verdict::same;
+      standing.rivals.front().to_fastest = judge::no_difference();
       for (std::size_t i = 1; i < standing.rivals.size(); ++i) {
         Rival& rival = standing.rivals[i];
         comparisons.add(
-            {standing.fastest().cell, rival.cell, floor, true},
+            {standing.fastest().cell, rival.cell, floor},
             [&rival](const judge::CellDifference& found) { rival.to_fastest = found.difference; });
       }
     }

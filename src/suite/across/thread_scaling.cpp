@@ -93,9 +93,9 @@ void compare_threads(std::vector<ThreadRow>& rows, const Collection& collection,
   for (ThreadRow& row : rows) {
     const double floor = collection.entries[row.entry].noise_floor;
     for (ThreadPoint& point : row.more) {
-      comparisons.add(
-          {row.one, point.cell, floor, true},
-          [&point](const judge::CellDifference& found) { point.to_one = found.difference; });
+      comparisons.add({row.one, point.cell, floor}, [&point](const judge::CellDifference& found) {
+        point.to_one = found.difference;
+      });
     }
   }
 }

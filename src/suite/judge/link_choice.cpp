@@ -1,6 +1,7 @@
 #include "judge/link_choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <tuple>
 
@@ -61,6 +62,16 @@ LinkWeight weight_by_facts(const std::string& backend) {
   });
   const BackendFacts& facts = backend_facts(backend);
   return {!known, facts.packages.size(), 0, facts.build_packages.size()};
+}
+
+Contender contender_of(const record::CellResult& cell, const record::CellResult& fastest,
+                       const Difference& to_fastest, const LinkWeight& weight) {
+  return {0,
+          std::log(cell.time.median / fastest.time.median),
+          loss_of(to_fastest),
+          weight,
+          cell.cell.formulation,
+          may_be_as_fast(to_fastest)};
 }
 
 bool preferred(const Contender& a, const Contender& b) {

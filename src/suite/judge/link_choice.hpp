@@ -11,6 +11,7 @@
 
 #include "headroom/formulation.hpp"
 #include "judge/verdict.hpp"
+#include "record/result.hpp"
 
 namespace headroom::judge {
 
@@ -70,6 +71,10 @@ struct Contender {
   Formulation formulation = Formulation::split;
   bool level = true;  ///< `may_be_as_fast` in every shape
 };
+
+/// A cell alone, for the one shape that it is of.
+Contender contender_of(const record::CellResult& cell, const record::CellResult& fastest,
+                       const Difference& to_fastest, const LinkWeight& weight);
 
 /// Which one to take where there is no answer yet. Of those that are level the lighter one, then
 /// `split` before `fused` before `wrapper`, then the smaller median; they come before the others.

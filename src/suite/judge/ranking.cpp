@@ -98,8 +98,7 @@ void rank_each(std::vector<std::vector<Ranked>>& lists, double noise_floor,
     std::stable_sort(rivals.begin(), rivals.end(), [](const Ranked& a, const Ranked& b) {
       return a.result->time.median < b.result->time.median;
     });
-    rivals.front().to_best.ci95 = {1, 1};
-    rivals.front().to_best.verdict = Verdict::same;
+    rivals.front().to_best = no_difference();
     for (Ranked& rival : rivals) {
       comparisons.add(rivals.front().result, *rival.result,
                       [&rival](const CellDifference& found) { rival.to_best = found.difference; });

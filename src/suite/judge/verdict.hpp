@@ -37,6 +37,14 @@ struct Difference {
   Verdict verdict = Verdict::not_distinguishable;
 };
 
+/// Of the fastest to itself: a ratio of 1, `same`.
+inline Difference no_difference() {
+  Difference none;
+  none.ci95 = {1, 1};
+  none.verdict = Verdict::same;
+  return none;
+}
+
 inline constexpr double kSignificance = 0.05;
 
 /// `slower` or `faster` requires that there is a difference, by a corrected p below `kSignificance`

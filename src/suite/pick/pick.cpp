@@ -69,12 +69,10 @@ Sureness surest_of(const std::vector<ShapePick>& shapes) {
 void choose(ShapePick& shape, const Costs& costs) {
   shape.sureness = sureness_of(shape.candidates);
   std::vector<Contender> contenders;
-  const double fastest = shape.candidates.front().result->time.median;
   for (const Candidate& candidate : shape.candidates) {
-    const record::CellResult& result = *candidate.result;
-    contenders.push_back({0, std::log(result.time.median / fastest), candidate.loss,
-                          weight_of(costs.at(result.cell.backend)), result.cell.formulation,
-                          judge::may_be_as_fast(candidate.to_fastest)});
+    contenders.push_back(judge::contender_of(*candidate.result, *shape.candidates.front().result,
+                                             candidate.to_fastest,
+                                             weight_of(costs.at(candidate.result->cell.backend))));
   }
   shape.chosen = judge::choose_to_link(contenders, shape.sureness).chosen;
 }

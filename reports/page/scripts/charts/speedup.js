@@ -2,9 +2,7 @@
 (() => {
   const { chart, format } = headroom;
 
-  const cellsOf = (model, selection) =>
-    headroom.chosen(model, selection, (cell) =>
-      cell.families.includes(selection.family) && cell.tokens === selection.tokens && cell.baseline);
+  const cellsOf = (model, selection) => headroom.chosenByHeads(model, selection, (cell) => cell.baseline);
 
   headroom.charts.push({
     name: "speed-up-by-heads",

@@ -2,9 +2,7 @@
 (() => {
   const { chart, format } = headroom;
 
-  const cellsOf = (model, selection) =>
-    headroom.chosen(model, selection, (cell) =>
-      cell.families.includes(selection.family) && cell.tokens === selection.tokens && cell.wrapper);
+  const cellsOf = (model, selection) => headroom.chosenByHeads(model, selection, (cell) => cell.wrapper);
   const headsOf = (cells) => headroom.distinct(cells, (cell) => cell.shape.heads);
   const waysOf = (cells) => headroom.distinct(cells, (cell) => cell.way)
     .map((way) => cells.find((cell) => cell.way === way))

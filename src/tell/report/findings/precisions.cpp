@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "judge/competes.hpp"
 #include "judge/ranking.hpp"
 #include "report/findings/findings.hpp"
 
@@ -12,11 +13,6 @@ namespace headroom::report {
 namespace {
 
 using record::CellResult;
-
-bool counts(const CellResult& result) {
-  return result.has_time() && result.cell.backend != "auto" && !result.peer &&
-         result.cell.ranks == 1;
-}
 
 const Numbers& numbers_of(const PrecisionPoint& point) { return point.cell->cell.numbers; }
 
@@ -62,7 +58,7 @@ std::vector<PrecisionFindings> find_precisions(const record::ResultsFolder& fold
   std::vector<PrecisionFindings> shapes;
   std::map<std::string, std::size_t> places;
   for (const CellResult* result : record::in_order(folder)) {
-    if (!counts(*result)) continue;
+    if (!judge::competes(*result)) continue;
     const auto [place, fresh] = places.try_emplace(result->shape.id(), shapes.size());
     if (fresh) shapes.push_back({result->shape, {}});
     std::vector<PrecisionPoint>& points = shapes[place->second].points;

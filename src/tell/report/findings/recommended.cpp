@@ -1,7 +1,6 @@
 #include "report/findings/recommended.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -30,15 +29,11 @@ Sureness sureness_of(const Shapes& shapes) {
   return surest;
 }
 
-// A cell alone, for the one shape that it is of.
 judge::Contender contender_of(const ShapeFindings& shape, const Contest& contest) {
-  const plan::Cell& cell = contest.cell->cell;
-  return {0,
-          std::log(contest.cell->time.median / shape.winner()->cell->time.median),
-          contest.loss(),
-          judge::weight_by_facts(cell.backend),
-          cell.formulation,
-          !contest.behind_fastest || judge::may_be_as_fast(contest.behind_fastest->difference)};
+  return judge::contender_of(
+      *contest.cell, *shape.winner()->cell,
+      contest.behind_fastest ? contest.behind_fastest->difference : judge::no_difference(),
+      judge::weight_by_facts(contest.cell->cell.backend));
 }
 
 const Contest* cell_to_take(const ShapeFindings& shape, const std::string& backend,

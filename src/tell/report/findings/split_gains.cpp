@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "judge/competes.hpp"
+
 namespace headroom::report {
 namespace {
 
@@ -55,7 +57,7 @@ std::vector<const Contest*> split_cells(const ShapeFindings& shape) {
   for (const Contest& contest : shape.contests) {
     const plan::Cell& cell = contest.cell->cell;
     if (cell.formulation != Formulation::split || !contest.over_wrapper) continue;
-    if (cell.backend == "auto" || contest.cell->peer || cell.ranks > 1) continue;
+    if (!judge::competes(*contest.cell)) continue;
     const auto known = std::find_if(kept.begin(), kept.end(), [&](const Contest* other) {
       return other->cell->cell.backend == cell.backend;
     });

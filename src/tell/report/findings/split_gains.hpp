@@ -10,7 +10,7 @@
 namespace headroom::report {
 
 /// Of each backend the `split` cell on the most threads that was compared with `wrapper`, the most
-/// exact one of several; neither `auto` nor another library, and of one process.
+/// exact one of several; of those that compete.
 std::vector<const Contest*> split_cells(const ShapeFindings& shape);
 
 /// Shapes that differ in their number of heads alone, which keep either the width of the layer or

@@ -131,10 +131,7 @@ Prose missing_words(const Overview& overview) {
   const std::vector<std::string> names = without_width(overview);
   if (names.empty()) return {};
   Prose prose{plain("Not measured at one width on ")};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) prose.push_back(plain(i + 1 == names.size() ? " and " : ", "));
-    prose.push_back(strong(names[i]));
-  }
+  append(prose, listed(names, strong));
   append(prose, {plain(". A run of about ten minutes there answers it: "), code(kFoundingCommand),
                  plain(".")});
   return prose;

@@ -112,11 +112,11 @@ std::string name_of(const ShapeFindings& shape) {
   return name;
 }
 
-Prose listed(const std::vector<std::string>& names) {
+Prose listed(const std::vector<std::string>& names, Piece (*mark)(std::string)) {
   Prose prose;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) prose.push_back(plain(i + 1 == names.size() ? " and " : ", "));
-    prose.push_back(code(names[i]));
+    prose.push_back(mark(names[i]));
   }
   return prose;
 }

@@ -38,7 +38,7 @@ std::string name_of(const SplitGains& series);
 std::string name_of(const ShapeFindings& shape);
 
 /// Names set as code, joined by commas and a last `and`.
-Prose listed(const std::vector<std::string>& names);
+Prose listed(const std::vector<std::string>& names, Piece (*mark)(std::string) = code);
 
 void append(Prose& prose, Prose more);
 
