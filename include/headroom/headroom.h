@@ -231,7 +231,7 @@ typedef struct headroom_load_options {
   size_t size;        /**< of this struct */
   const char* layer;  /**< the number in its tensors' names, such as "3", or the part of the names
                          that they share; NULL: the lowest number */
-  int64_t heads;      /**< 0: as `config.json` beside the file says */
+  int64_t heads;      /**< 0: as `config.json` in the same folder says */
   int64_t kv_heads;   /**< 0: what the widths give */
   int64_t head_dim;   /**< 0: what the widths give */
   int64_t max_bytes;  /**< of the weights in memory; 0: no limit */

@@ -151,7 +151,7 @@ TEST_F(CliBisect, GoesOnWhereItWasStopped) {
   EXPECT_EQ(lines("builds").size(), builds.size());
 }
 
-// Who measures is one of several processes, and none of them goes on for nobody.
+// The measurement is one of several processes, and all of them end with the command.
 TEST_F(CliBisect, LeavesNoProcessHoweverItEnds) {
   make_commits(20);
   for (const auto& [name, code] :

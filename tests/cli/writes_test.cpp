@@ -1,5 +1,5 @@
-// Every command that writes, with its k-th write, sync or rename failing, or killed there: of each
-// file the old text or the new one stands, whole, and the next run works.
+// Every command that writes, with its k-th write, sync or rename failing, or killed there: each
+// file has the old text or the new one, whole, and the next run works.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -103,7 +103,7 @@ def shown_in(mask: Tensor) -> Union[Tensor, Reason]:
 def padding_in(mask: Tensor, rule: Rule, past: int, shape: Shape) -> Union[Tensor, Reason]:
     """``(batch, keys)``, true where there is a token, of a mask that somebody else made.
 
-    A row that sees a key is no padding, though nobody sees it: somebody may ask for what it says.
+    A row that attends to a key is no padding, even if no other row attends to it.
     Only where distances are counted in tokens there was a mask of padding, which says which they
     are.
 

@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-/// A program that runs beside this one. It and all that it started end with the object, and with
-/// this process, however that ends: nothing goes on measuring for nobody.
+/// A child process. It and all that it started end with the object, and with
+/// this process, however that ends.
 class ChildProgram {
  public:
   /// The open files that become its standard ones; this process keeps its own.

@@ -50,7 +50,7 @@ class Journal {
 
 /// Writes or replaces both files of a run that is complete: the environment first, so that results
 /// never stand without it. For those who hold a lock on the folder.
-/// @throws ResourceError if that fails; of each file the old text or the new one stands.
+/// @throws ResourceError if that fails; each file has the old text or the new one.
 void write_run(const std::filesystem::path& folder, const nlohmann::ordered_json& environment,
                std::string_view lines);
 

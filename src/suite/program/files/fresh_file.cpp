@@ -72,7 +72,7 @@ bool is_stream(const fs::path& path) {
 }
 
 void write_stream(const fs::path& path, std::string_view text) {
-  // Opening a pipe that nobody reads would wait for a reader.
+  // Opening a pipe without a reader would block.
   const int handle = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   int error = handle < 0 ? errno : 0;
   if (error == 0) {

@@ -1,4 +1,4 @@
-// Files that are either written whole or not at all: whatever fails, the old one stands.
+// Files that are written whole or not at all: whatever fails, the old one remains.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace headroom {
 
-/// The one way in which files are written. It begins as a hidden file beside its place, so that a
+/// The one way in which files are written. It begins as a hidden file in the same folder, so that a
 /// folder that cannot be written is known before anything is measured. Without `commit` nothing is
 /// left. A file that it replaces keeps its permissions.
 class FreshFile {
  public:
   /// @param links whether a link in its place is followed, so that what it leads to is replaced
   /// @throws ResourceError naming the path if it cannot be made, or if something else than a
-  ///         regular file that may be written stands in its place.
+  ///         writable regular file is in its place.
   explicit FreshFile(const std::filesystem::path& path, Links links = Links::follow);
   ~FreshFile();
   FreshFile(const FreshFile&) = delete;
@@ -39,7 +39,7 @@ class FreshFile {
 };
 
 /// Creates or replaces the file by a `FreshFile`. What is no regular file, as /dev/stdout, has
-/// nothing to lose and is written as it stands.
+/// nothing to lose and is written directly.
 /// @throws ResourceError naming the path if it cannot be written completely; the old file stays.
 void write_file(const std::filesystem::path& path, std::string_view text,
                 Links links = Links::follow);
@@ -51,7 +51,7 @@ void require_writable(const std::filesystem::path& path, std::string_view text =
                       Links links = Links::follow);
 
 /// Removes what processes left that were killed while they replaced the file. For those who hold a
-/// lock on its folder: nobody else is writing there.
+/// lock on its folder, so that no other process is writing there.
 void remove_unfinished(const std::filesystem::path& path);
 
 }  // namespace headroom

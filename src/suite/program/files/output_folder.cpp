@@ -123,7 +123,7 @@ fs::path make_inner_folder(const fs::path& folder, const char* next) {
 void sync_folder(const fs::path& folder) {
   const fs::path place = folder.empty() ? fs::path(".") : folder;
   const int handle = ::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // A folder may be for writing only; then nobody can sync it.
+  // A folder may be for writing only; then it cannot be synced.
   if (handle < 0 && errno == EACCES) return;
   int error = handle < 0 ? errno : 0;
   if (handle >= 0 && ::fsync(handle) != 0) error = errno;

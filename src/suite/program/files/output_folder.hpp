@@ -14,7 +14,7 @@ enum class Links { follow, refuse };
 /// results, and what is written to a file of several names changes all of them; all are refused.
 /// @param flags of open(2); O_NONBLOCK, O_CLOEXEC and O_NOFOLLOW are added
 /// @return the handle, or -1 with `errno`
-/// @throws FileError if something else stands there; ResourceError for a link.
+/// @throws FileError if something else is there; ResourceError for a link.
 int open_output(const std::filesystem::path& path, int flags);
 
 /// @return 0 once everything is written, otherwise the error
